@@ -1,0 +1,1 @@
+"""The outside world: logs, vector stores, embedders, model clients."""

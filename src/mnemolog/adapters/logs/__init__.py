@@ -1,0 +1,1 @@
+"""Event logs: in memory and in SQLite."""

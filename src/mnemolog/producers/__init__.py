@@ -1,0 +1,1 @@
+"""How turns get in: importers and publishers."""

@@ -1,0 +1,1 @@
+"""Read models: forms, timeline, edges, pending, summaries, vectors; and what keeps them current."""

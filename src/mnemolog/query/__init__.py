@@ -1,0 +1,1 @@
+"""Recall: routes, ranking and context assembly."""

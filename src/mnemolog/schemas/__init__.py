@@ -1,0 +1,1 @@
+"""Events, Forms, the codec, upcasters and errors: pure data, which imports nothing of the rest."""

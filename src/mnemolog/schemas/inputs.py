@@ -1,0 +1,101 @@
+"""The `data` of every input on `memory.dynamics.v1`. Unknown fields are refused."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+__all__ = [
+    "ConfirmationGiven",
+    "CorrectionRequested",
+    "DeadlinePassed",
+    "ErasureRequested",
+    "ReextractRequested",
+    "RetractionRequested",
+    "Role",
+    "SessionEnded",
+    "Turn",
+]
+
+Role = Literal["user", "assistant", "tool", "system"]
+
+
+class _Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    pass
+
+
+class Turn(_Data, kw_only=True):
+    """`turn.recorded` v2: one message of a conversation. (v1 called `content` `text` and had no `utc_offset`.)"""
+
+    role: Role = "user"
+    speaker: str = ""
+    """Who spoke, by name; empty means the user or agent itself."""
+    content: str
+    session: str = "default"
+    agent: str = "default"
+    occurred_at: str
+    """UTC in the fixed form; also the envelope's `time`."""
+    utc_offset: int = 0
+    """Minutes east of UTC where it was said; "yesterday" is resolved with it."""
+    metadata: dict[str, Any] = {}
+    expires_at: str | None = None
+    importance: float | None = None
+
+
+class SessionEnded(_Data, kw_only=True):
+    """`session.ended` v1: nothing more comes in this session; its working memory is dropped."""
+
+    session: str
+
+
+class CorrectionRequested(_Data, kw_only=True):
+    """`correction.requested` v1: the user, or an operator for them, sets a slot by hand. `value` is text that is read by
+    the slot's type; `element` names the element of a multi-valued slot to replace; without a `value` the slot is emptied."""
+
+    form_id: str
+    slot: str
+    value: str | None = None
+    element: str | None = None
+    reason: str = ""
+    actor: str = "user"
+
+
+class ConfirmationGiven(_Data, kw_only=True):
+    """`confirmation.given` v1: a pending question is answered; with `value` the answer is another value."""
+
+    pending_id: str
+    accept: bool
+    value: str | None = None
+    actor: str = "user"
+
+
+class DeadlinePassed(_Data, kw_only=True):
+    """`deadline.passed` v1: all of the scope's deadlines of `kind` that were due at `due` have passed."""
+
+    kind: str
+    due: str
+
+
+class RetractionRequested(_Data, kw_only=True):
+    """`retraction.requested` v1: hide a turn, a Form or a slot from every answer. (Its effect today is to hide.)"""
+
+    target: Literal["turn", "form", "slot"]
+    target_id: str
+    slot: str = ""
+    reason: str = ""
+    actor: str = "user"
+
+
+class ErasureRequested(_Data, kw_only=True):
+    """`erasure.requested` v1: hide everything this scope holds so far. (Its effect today is to hide.)"""
+
+    reason: str = ""
+    actor: str = "user"
+
+
+class ReextractRequested(_Data, kw_only=True):
+    """`reextract.requested` v1: understand that turn again, at its own event time."""
+
+    turn_id: str
+    reason: str = ""
