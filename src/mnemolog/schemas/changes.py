@@ -44,7 +44,7 @@ class _Change(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag
     pass
 
 
-class FormCreated(_Change, tag="form_created", kw_only=True):
+class FormCreated(_Change, tag="form_created", frozen=True, kw_only=True):
     """A Form is there from now on. `key` is its identity inside (scope, form type): `self`, or a normalised name."""
 
     form_id: str
@@ -53,7 +53,7 @@ class FormCreated(_Change, tag="form_created", kw_only=True):
     name: str
 
 
-class FormNamed(_Change, tag="form_named", kw_only=True):
+class FormNamed(_Change, tag="form_named", frozen=True, kw_only=True):
     """The Form is called `name` from now on and is also found by `key`."""
 
     form_id: str
@@ -61,7 +61,7 @@ class FormNamed(_Change, tag="form_named", kw_only=True):
     name: str
 
 
-class SlotChanged(_Change, tag="slot_changed", kw_only=True):
+class SlotChanged(_Change, tag="slot_changed", frozen=True, kw_only=True):
     """A new version of a slot, or of one element of a multi-valued slot.
 
     `version` counts from 1 within (form, slot) in the order of decisions. status says what the version is at this moment:
@@ -91,7 +91,7 @@ class SlotChanged(_Change, tag="slot_changed", kw_only=True):
     """How many pieces of evidence support this version so far."""
 
 
-class SlotReinforced(_Change, tag="slot_reinforced", kw_only=True):
+class SlotReinforced(_Change, tag="slot_reinforced", frozen=True, kw_only=True):
     """The same value said again: more evidence for `version`, no new version."""
 
     form_id: str
@@ -103,7 +103,7 @@ class SlotReinforced(_Change, tag="slot_reinforced", kw_only=True):
     count: int
 
 
-class PendingOpened(_Change, tag="pending_opened", kw_only=True):
+class PendingOpened(_Change, tag="pending_opened", frozen=True, kw_only=True):
     """A value that is not (yet) truth, with the question to put to the user."""
 
     pending_id: str
@@ -124,14 +124,14 @@ class PendingOpened(_Change, tag="pending_opened", kw_only=True):
     """What was heard, to decide again when the answer comes."""
 
 
-class PendingClosed(_Change, tag="pending_closed", kw_only=True):
+class PendingClosed(_Change, tag="pending_closed", frozen=True, kw_only=True):
     """The question is answered or moot."""
 
     pending_id: str
     how: Literal["confirmed", "rejected", "superseded"]
 
 
-class FormRetired(_Change, tag="form_retired", kw_only=True):
+class FormRetired(_Change, tag="form_retired", frozen=True, kw_only=True):
     """The whole Form is called off; its slots and history stay readable, out of recall."""
 
     form_id: str
@@ -140,7 +140,7 @@ class FormRetired(_Change, tag="form_retired", kw_only=True):
     valid_from: str
 
 
-class EdgeAdded(_Change, tag="edge_added", kw_only=True):
+class EdgeAdded(_Change, tag="edge_added", frozen=True, kw_only=True):
     """A directed relation between two Forms."""
 
     edge_id: str
@@ -152,11 +152,11 @@ class EdgeAdded(_Change, tag="edge_added", kw_only=True):
     valid_from: str
 
 
-class EdgeRetired(_Change, tag="edge_retired", kw_only=True):
+class EdgeRetired(_Change, tag="edge_retired", frozen=True, kw_only=True):
     edge_id: str
 
 
-class EpisodeSeen(_Change, tag="episode_seen", kw_only=True):
+class EpisodeSeen(_Change, tag="episode_seen", frozen=True, kw_only=True):
     """Something that happened or was decided, for the timeline."""
 
     episode_id: str
@@ -173,18 +173,18 @@ class EpisodeSeen(_Change, tag="episode_seen", kw_only=True):
     evidence: list[Evidence] = []
 
 
-class WorkingNoted(_Change, tag="working_noted", kw_only=True):
+class WorkingNoted(_Change, tag="working_noted", frozen=True, kw_only=True):
     """Below the form type's importance: kept for this session only."""
 
     session: str
     candidate: Candidate
 
 
-class WorkingCleared(_Change, tag="working_cleared", kw_only=True):
+class WorkingCleared(_Change, tag="working_cleared", frozen=True, kw_only=True):
     session: str
 
 
-class Rejected(_Change, tag="rejected", kw_only=True):
+class Rejected(_Change, tag="rejected", frozen=True, kw_only=True):
     """A candidate that was refused, and why."""
 
     reason: str
@@ -193,7 +193,7 @@ class Rejected(_Change, tag="rejected", kw_only=True):
     quote: str = ""
 
 
-class DeadlineSet(_Change, tag="deadline_set", kw_only=True):
+class DeadlineSet(_Change, tag="deadline_set", frozen=True, kw_only=True):
     """At `due` something changes by itself: kind `valid_from` makes a scheduled version current."""
 
     deadline_id: str
@@ -204,11 +204,11 @@ class DeadlineSet(_Change, tag="deadline_set", kw_only=True):
     version: int = 0
 
 
-class DeadlineDone(_Change, tag="deadline_done", kw_only=True):
+class DeadlineDone(_Change, tag="deadline_done", frozen=True, kw_only=True):
     deadline_id: str
 
 
-class Hidden(_Change, tag="hidden", kw_only=True):
+class Hidden(_Change, tag="hidden", frozen=True, kw_only=True):
     """Out of every answer from now on: a turn, a Form, a slot, or all that the scope held so far."""
 
     target: Literal["turn", "form", "slot", "scope"]

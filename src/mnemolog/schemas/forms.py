@@ -15,7 +15,7 @@ class _Declared(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     pass
 
 
-class Slot(_Declared, kw_only=True):
+class Slot(_Declared, frozen=True, kw_only=True):
     """One slot of a Form type."""
 
     type: ValueType = "text"
@@ -39,7 +39,7 @@ class Slot(_Declared, kw_only=True):
     """Language to the follow-up question, `{value}` and `{name}` filled in."""
 
 
-class Relation(_Declared, kw_only=True):
+class Relation(_Declared, frozen=True, kw_only=True):
     """`quote refers_to lead`."""
 
     relation: str
@@ -49,7 +49,7 @@ class Relation(_Declared, kw_only=True):
     """Language to trigger words; empty means always."""
 
 
-class FormType(_Declared, kw_only=True):
+class FormType(_Declared, frozen=True, kw_only=True):
     """One type of Form."""
 
     name: str

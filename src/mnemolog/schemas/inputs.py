@@ -25,7 +25,7 @@ class _Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     pass
 
 
-class Turn(_Data, kw_only=True):
+class Turn(_Data, frozen=True, kw_only=True):
     """`turn.recorded` v2: one message of a conversation. (v1 called `content` `text` and had no `utc_offset`.)"""
 
     role: Role = "user"
@@ -43,13 +43,13 @@ class Turn(_Data, kw_only=True):
     importance: float | None = None
 
 
-class SessionEnded(_Data, kw_only=True):
+class SessionEnded(_Data, frozen=True, kw_only=True):
     """`session.ended` v1: nothing more comes in this session; its working memory is dropped."""
 
     session: str
 
 
-class CorrectionRequested(_Data, kw_only=True):
+class CorrectionRequested(_Data, frozen=True, kw_only=True):
     """`correction.requested` v1: the user, or an operator for them, sets a slot by hand. `value` is text that is read by
     the slot's type; `element` names the element of a multi-valued slot to replace; without a `value` the slot is emptied."""
 
@@ -61,7 +61,7 @@ class CorrectionRequested(_Data, kw_only=True):
     actor: str = "user"
 
 
-class ConfirmationGiven(_Data, kw_only=True):
+class ConfirmationGiven(_Data, frozen=True, kw_only=True):
     """`confirmation.given` v1: a pending question is answered; with `value` the answer is another value."""
 
     pending_id: str
@@ -70,14 +70,14 @@ class ConfirmationGiven(_Data, kw_only=True):
     actor: str = "user"
 
 
-class DeadlinePassed(_Data, kw_only=True):
+class DeadlinePassed(_Data, frozen=True, kw_only=True):
     """`deadline.passed` v1: all of the scope's deadlines of `kind` that were due at `due` have passed."""
 
     kind: str
     due: str
 
 
-class RetractionRequested(_Data, kw_only=True):
+class RetractionRequested(_Data, frozen=True, kw_only=True):
     """`retraction.requested` v1: hide a turn, a Form or a slot from every answer. (Its effect today is to hide.)"""
 
     target: Literal["turn", "form", "slot"]
@@ -87,14 +87,14 @@ class RetractionRequested(_Data, kw_only=True):
     actor: str = "user"
 
 
-class ErasureRequested(_Data, kw_only=True):
+class ErasureRequested(_Data, frozen=True, kw_only=True):
     """`erasure.requested` v1: hide everything this scope holds so far. (Its effect today is to hide.)"""
 
     reason: str = ""
     actor: str = "user"
 
 
-class ReextractRequested(_Data, kw_only=True):
+class ReextractRequested(_Data, frozen=True, kw_only=True):
     """`reextract.requested` v1: understand that turn again, at its own event time."""
 
     turn_id: str
