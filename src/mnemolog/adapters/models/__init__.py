@@ -1,0 +1,1 @@
+"""Model clients: extractors that ask a language model."""
