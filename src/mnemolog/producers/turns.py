@@ -1,4 +1,4 @@
-"""From what a caller gives (text, OpenAI-style messages, a line of a file) to validated input events; each problem names the field."""
+"""From what a caller gives (text, OpenAI-style messages) to validated input events; each problem names the field."""
 
 from __future__ import annotations
 
@@ -168,7 +168,8 @@ def _kept(message: Message) -> dict[str, Any]:
     return {key: message[key] for key in ("tool_calls", "tool_call_id", "function_call") if message.get(key)}
 
 
-def _text(message: Message) -> str:
+def _text(message: Message) -> Any:
+    """The words of a message, joined from its parts; `turn_event` refuses what is not text."""
     content = message.get("content")
     if isinstance(content, list):
         parts = [part.get("text", "") if isinstance(part, Mapping) else part for part in content]
@@ -184,4 +185,4 @@ def _text(message: Message) -> str:
                 raise InvalidInput("tool_calls", f"cannot be written as JSON: {error}") from None
         if content is None:
             raise InvalidInput("content", "is missing", "a message needs words or tool calls")
-    return content  # type: ignore[no-any-return]  # turn_event refuses what is not text
+    return content

@@ -32,7 +32,8 @@ _INSTRUCTIONS = """You read ONE chat message and list the facts it states. Answe
 "cause": "", "confidence": 0.9, "importance": 0.7}]}
 Rules: `quote` is copied character by character from the MESSAGE and contains the value's own words. Only what the message
 itself states; nothing inferred, nothing from the earlier messages or from general knowledge. op add/remove for slots marked
-"many". `hedged` for about, roughly, maybe, 大概, 左右. `said_as` user only for a plain first-hand statement. No facts: {"facts": []}.
+"many". `hedged` for about, roughly, maybe, 大概, 左右. `said_as` user only for a plain first-hand statement.
+No facts: {"facts": []}.
 Form types and slots:
 """
 
@@ -125,9 +126,7 @@ class OpenAIExtractor:
         except ImportError:
             raise InvalidInput("extractor", "needs the openai package", "pip install 'mnemolog[llm]'") from None
         if self._client is None:
-            self._client = openai.OpenAI(
-                base_url=self._base_url, api_key=self._api_key, timeout=self._timeout, max_retries=0
-            )
+            self._client = openai.OpenAI(base_url=self._base_url, api_key=self._api_key, timeout=self._timeout, max_retries=0)
         try:
             answer = self._complete(self._client, messages)
         except openai.BadRequestError as error:
