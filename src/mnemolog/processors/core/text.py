@@ -47,8 +47,8 @@ who's whom whose why will with would you your yours
 """
 _CHINESE = """
 的 了 吗 呢 吧 啊 是 在 有 和 与 及 或 就 都 也 很 还 又 我 你 您 他 她 它 这 那 哪 谁 几 什么 怎么 怎样 多少 哪里 哪儿 哪个
-哪些 为什 为何 我的 你的 他的 她的 我们 你们 他们 她们 一个 一下 这个 那个 这些 那些 请问 告诉 是否 是不 不是 有没 没有 时候 什麼
-怎麼 哪裡 為什 我們 你們 他們 嗎 什 么 怎 们 麼 個 个
+哪些 为什 为何 我的 你的 他的 她的 我们 你们 他们 她们 一个 一下 这个 那个 这些 那些 请问 告诉 是否 是不 不是 有没 没有 时候
+什麼 怎麼 哪裡 為什 我們 你們 他們 嗎 什 么 怎 们 麼 個 个
 """
 STOPWORDS: MappingProxyType[str, frozenset[str]] = MappingProxyType(
     {"en": frozenset(_ENGLISH.split()), "zh": frozenset(_CHINESE.split())}
