@@ -6,18 +6,23 @@ and `position` are extensions. The version of `data` is the last part of `datasc
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
 import orjson
 
-from .codec import content_hash, encode
-from .errors import Undecodable
-from .scope import Scope
+from .codec import content_hash, encode, read_json
+from .errors import InvalidInput, Undecodable
+from .scope import Scope, check_name
+from .times import from_text
 
 __all__ = ["DEFAULT_SOURCE", "Envelope", "Position", "schema_uri"]
 
 DEFAULT_SOURCE = "mnemolog"
+
+_POSITION = re.compile(r"[0-9]{1,18}:[0-9]{1,18}:[0-9]{1,18}")
+_SCHEMA = re.compile(r"urn:mnemolog:.+:[1-9][0-9]{0,5}")
 
 
 class Position(msgspec.Struct, frozen=True, order=True):
@@ -32,6 +37,9 @@ class Position(msgspec.Struct, frozen=True, order=True):
 
     @classmethod
     def parse(cls, text: str) -> Position:
+        """The position that `str()` wrote; raises Undecodable for any other text."""
+        if not _POSITION.fullmatch(text):
+            raise Undecodable(f"{text!r} is not a position such as 1:0:42 (epoch:partition:offset)")
         epoch, partition, offset = text.split(":")
         return cls(int(epoch), int(partition), int(offset))
 
@@ -72,7 +80,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def version(self) -> int:
         """The version of `data`, from `dataschema`."""
         prefix, _, number = self.dataschema.rpartition(":")
-        if prefix != f"urn:mnemolog:{self.type}" or not number.isdigit():
+        if prefix != f"urn:mnemolog:{self.type}" or not _SCHEMA.fullmatch(self.dataschema):
             raise Undecodable(f"event {self.id!r}: dataschema {self.dataschema!r} does not name {self.type!r}")
         return int(number)
 
@@ -92,3 +100,43 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             return msgspec.convert(orjson.loads(value), cls)
         except (orjson.JSONDecodeError, msgspec.ValidationError) as error:
             raise Undecodable(f"not an event: {error}") from error
+
+    @classmethod
+    def from_outside(cls, value: bytes) -> Envelope:
+        """Reads bytes that somebody else published: as `from_bytes`, but strictly, and every attribute is checked.
+
+        Raises Undecodable for what is no envelope, InvalidInput for an attribute that does not fit.
+        """
+        try:
+            envelope = msgspec.convert(read_json(value), cls)
+        except msgspec.ValidationError as error:
+            raise Undecodable(f"not an event: {error}") from error
+        envelope.check()
+        return envelope
+
+    def check(self) -> None:
+        """Raises InvalidInput naming the first attribute that does not fit; `data` is checked against its type elsewhere."""
+        if self.specversion != "1.0":
+            raise InvalidInput("specversion", f"is {self.specversion!r}", "mnemolog reads CloudEvents 1.0")
+        if self.datacontenttype != "application/json":
+            raise InvalidInput("datacontenttype", f"is {self.datacontenttype!r}", "only application/json")
+        for field in ("id", "source", "type"):
+            check_name(field, getattr(self, field))
+        for field in ("correlationid", "causationid", "keyid"):
+            value = getattr(self, field)
+            if value is not None:
+                check_name(field, value)
+        _ = self.scope
+        for field, moment in (("time", self.time), ("recordedtime", self.recordedtime)):
+            if moment is None and field != "time":
+                continue
+            try:
+                from_text(moment or "")
+            except ValueError:
+                raise InvalidInput(field, f"{moment!r} is not a time such as 2026-05-07T13:00:00.000000Z") from None
+        if self.position is not None:
+            Position.parse(self.position)
+        if not _SCHEMA.fullmatch(self.dataschema) or not self.dataschema.startswith(f"urn:mnemolog:{self.type}:"):
+            raise InvalidInput(
+                "dataschema", f"{self.dataschema!r} does not name {self.type!r}", f"such as {schema_uri(self.type, 1)}"
+            )

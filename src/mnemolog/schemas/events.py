@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from . import changes, inputs, observations
+from .clean import check_plain
 from .envelope import DEFAULT_SOURCE, Envelope, schema_uri
 from .errors import InvalidInput, NewerVersion, Undecodable, UnknownField
 from .scope import Scope
@@ -17,9 +18,12 @@ from .upcast import upcast
 
 __all__ = [
     "CHANGES",
+    "DEAD_LETTERS",
     "DYNAMICS",
     "EVENTS",
+    "INBOX",
     "OBSERVATIONS",
+    "RECALLS",
     "RESERVED",
     "SUMMARIES",
     "TOPICS",
@@ -123,9 +127,13 @@ def make(
     correlation: str | None = None,
     recorded: str | None = None,
 ) -> Envelope:
-    """The envelope around typed data, at the data's current version."""
+    """The envelope around typed data, at the data's current version.
+
+    An input is checked here, before it can reach a log: InvalidInput names the attribute or the field of `data`.
+    """
     event = _BY_STRUCT[type(data)]
-    return Envelope(
+    plain: dict[str, Any] = msgspec.to_builtins(data)
+    envelope = Envelope(
         id=event_id,
         source=source,
         type=event.name,
@@ -137,8 +145,13 @@ def make(
         correlationid=correlation,
         causationid=causation,
         position=position,
-        data=msgspec.to_builtins(data),
+        data=plain,
     )
+    if event.topic == DYNAMICS:
+        envelope.check()
+        check_plain("", plain)
+        validate(event.name, plain)
+    return envelope
 
 
 def validate(name: str, data: dict[str, Any]) -> Any:

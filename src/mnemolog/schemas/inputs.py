@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+
+from .times import FIXED_FORM
 
 __all__ = [
     "ConfirmationGiven",
@@ -15,10 +17,16 @@ __all__ = [
     "RetractionRequested",
     "Role",
     "SessionEnded",
+    "Time",
     "Turn",
+    "UtcOffset",
 ]
 
 Role = Literal["user", "assistant", "tool", "system"]
+Time = Annotated[str, msgspec.Meta(pattern=FIXED_FORM, max_length=27)]
+"""UTC in the fixed form."""
+UtcOffset = Annotated[int, msgspec.Meta(gt=-1440, lt=1440)]
+"""Minutes east of UTC, less than a day either way."""
 
 
 class _Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -34,13 +42,13 @@ class Turn(_Data, frozen=True, kw_only=True):
     content: str
     session: str = "default"
     agent: str = "default"
-    occurred_at: str
+    occurred_at: Time
     """UTC in the fixed form; also the envelope's `time`."""
-    utc_offset: int = 0
+    utc_offset: UtcOffset = 0
     """Minutes east of UTC where it was said; "yesterday" is resolved with it."""
     metadata: dict[str, Any] = {}
-    expires_at: str | None = None
-    importance: float | None = None
+    expires_at: Time | None = None
+    importance: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
 
 
 class SessionEnded(_Data, frozen=True, kw_only=True):
@@ -74,7 +82,7 @@ class DeadlinePassed(_Data, frozen=True, kw_only=True):
     """`deadline.passed` v1: all of the scope's deadlines of `kind` that were due at `due` have passed."""
 
     kind: str
-    due: str
+    due: Time
 
 
 class RetractionRequested(_Data, frozen=True, kw_only=True):

@@ -7,50 +7,56 @@ from datetime import UTC, datetime, timedelta, timezone
 
 from .errors import InvalidInput
 
-__all__ = ["MAX_TIME", "MIN_TIME", "add_seconds", "from_text", "iso_week", "local", "parse_time", "to_text"]
+__all__ = ["FIXED_FORM", "MAX_TIME", "MIN_TIME", "add_seconds", "from_text", "iso_week", "local", "parse_time", "to_text"]
 
 MIN_TIME = "0001-01-01T00:00:00.000000Z"
 MAX_TIME = "9999-12-31T23:59:59.999999Z"
+FIXED_FORM = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$"
+"""The regular expression of the fixed form, for schemas."""
 
-_FIXED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+_FIXED = re.compile(FIXED_FORM.strip("^$"))
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def to_text(moment: datetime) -> str:
     """`2026-05-07T13:00:00.000000Z`. A naive `moment` is taken as UTC."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")[:26] + "Z"
 
 
 def from_text(text: str) -> datetime:
-    """The aware UTC datetime of a time in the fixed form."""
-    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+    """The aware UTC datetime of a time in the fixed form; raises ValueError for any other text."""
+    if not _FIXED.fullmatch(text):
+        raise ValueError(f"{text!r} is not a time such as 2026-05-07T13:00:00.000000Z")
+    # The hour 24 would be read by some Python versions only.
+    if text[11:13] > "23":
+        raise ValueError(f"{text!r}: hour must be in 0..23")
+    return datetime.fromisoformat(text)
 
 
 def parse_time(value: str | int | float | datetime, field: str = "occurred_at") -> tuple[str, int]:
     """Reads what a caller may give: a datetime, ISO 8601 text, or seconds since 1970 (a number).
 
-    Returns the time in the fixed form and the original offset from UTC in minutes (0 when the time was naive),
-    which is what "yesterday" in that turn is resolved with. Raises InvalidInput naming `field`.
+    Returns the time in the fixed form and the original offset from UTC in whole minutes, towards zero (0 when the time was
+    naive), which is what "yesterday" in that turn is resolved with. Raises InvalidInput naming `field`.
     """
-    if isinstance(value, str) and _FIXED.fullmatch(value):
-        try:
-            from_text(value)
-        except ValueError as error:
-            raise InvalidInput(field, f"{value!r} is not a time", str(error)) from None
-        return value, 0
     try:
         if isinstance(value, bool):
             raise TypeError("a boolean is not a time")
         if isinstance(value, int | float):
-            moment = datetime.fromtimestamp(value, UTC)
+            # Not fromtimestamp(): it refuses times before 1970 on some systems.
+            moment = _EPOCH + timedelta(seconds=value)
         elif isinstance(value, str):
-            moment = datetime.fromisoformat(value.strip())
+            text = value.strip()
+            if not text.isascii():
+                raise ValueError("not ASCII")
+            moment = from_text(text) if _FIXED.fullmatch(text) else datetime.fromisoformat(text)
         else:
             moment = value
         offset = moment.utcoffset() or timedelta(0)
-        return to_text(moment), int(offset.total_seconds() // 60)
-    except (ValueError, TypeError, AttributeError, OverflowError, OSError):
+        return to_text(moment), int(offset.total_seconds() / 60)
+    except (ValueError, TypeError, AttributeError, OverflowError):
         raise InvalidInput(
             field, f"{value!r} is not a time", "give ISO 8601 such as 2026-05-07T13:00:00+02:00, or a datetime"
         ) from None
@@ -65,8 +71,13 @@ def add_seconds(text: str, seconds: float) -> str:
 
 
 def local(text: str, offset_minutes: int) -> datetime:
-    """The speaker's own wall-clock time: an aware datetime at the original offset."""
-    return from_text(text).astimezone(timezone(timedelta(minutes=offset_minutes)))
+    """The speaker's own wall-clock time: an aware datetime at the original offset, or UTC where that would leave the years
+    1..9999."""
+    moment = from_text(text)
+    try:
+        return moment.astimezone(timezone(timedelta(minutes=offset_minutes)))
+    except OverflowError:
+        return moment
 
 
 def iso_week(text: str) -> str:
