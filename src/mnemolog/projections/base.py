@@ -1,0 +1,290 @@
+"""The life of a store: which database, which log it was built from, which version of the tables is live, and what the
+engine keeps beside the read models (cursor, resolver state, heads, vectors). An empty store reads as empty; its tables come
+with the first write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from ..schemas.errors import NewerVersion, UnknownLog
+from ..schemas.scope import Scope
+from .dialect import Database, insert_new, upsert
+from .rows import Statements
+from .tables import PREFIX, PROJECTED, SCHEMA_VERSION, Tables, active_versions, create, scopes, store_meta, tables, vectors
+
+__all__ = ["CHUNK", "Cursor", "StoreBase"]
+
+CHUNK = 500
+"""Keys per IN list."""
+MEMORY = "memory"
+"""The name of the one set of projections."""
+OFFSETS = ("changes", "dynamics", "summaries")
+
+
+class Cursor(NamedTuple):
+    """How far the projections are."""
+
+    next_changes: int
+    """The offset of the changes topic to go on from."""
+    applied_input: int
+    """The dynamics offset below which every input is in the tables."""
+
+
+class StoreBase:
+    """Opens `database`: the path of a SQLite file, `:memory:`, or the URL of another SQL database.
+
+    With `log_id` the store belongs to that log: UnknownLog where it was built from another one. NewerVersion where a newer
+    mnemolog wrote it. `durable=False` trades safety for speed and is for throw-away copies.
+    """
+
+    def __init__(self, database: Path | str, *, log_id: str | None = None, durable: bool = True) -> None:
+        self._database = Database(database, durable=durable)
+        self._expected_log = log_id
+        self._ready = False
+        self._empty: Database | None = None
+        self._scope_ids: dict[str, int] = {}
+        self._dialect = self._database.engine.dialect.name
+        with self.reading():
+            pass
+
+    @property
+    def read_only(self) -> bool:
+        return self._database.read_only
+
+    @property
+    def log_id(self) -> str | None:
+        """The log that this store was built from; None while it is empty and was not told."""
+        with self._database.reading() as connection:
+            return self._meta(connection).get("log_id", self._expected_log) if self._check(connection) else self._expected_log
+
+    def close(self) -> None:
+        self._database.close()
+        if self._empty is not None:
+            self._empty.close()
+
+    # -- transactions --------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def reading(self, version: int | None = None) -> Iterator[tuple[sa.Connection, Tables]]:
+        """One snapshot of the live tables (or of those of `version`)."""
+        with self._database.reading() as connection:
+            if self._check(connection):
+                yield connection, tables(self._live(connection) if version is None else version)
+                return
+        with self._nothing().reading() as connection:
+            yield connection, tables(1)
+
+    @contextmanager
+    def writing(self, version: int | None = None) -> Iterator[tuple[sa.Connection, Tables]]:
+        """One atomic write to the live tables (or to those of `version`), which are made where they are missing."""
+        with self._database.writing() as connection:
+            if not self._check(connection):
+                self._create(connection)
+            yield connection, tables(self._live(connection) if version is None else version)
+        self._ready = True
+
+    def live_version(self) -> int:
+        with self.reading() as (_, current):
+            return current.version
+
+    def statements(self, current: Tables) -> Statements:
+        return _statements(current, self._dialect)
+
+    def _check(self, connection: sa.Connection) -> bool:
+        """Whether our tables are there; raises where they are not for us."""
+        if self._ready:
+            return True
+        if not sa.inspect(connection).has_table(store_meta.name):
+            return False
+        meta = self._meta(connection)
+        if "schema_version" not in meta:
+            return False
+        if int(meta["schema_version"]) > SCHEMA_VERSION:
+            raise NewerVersion(
+                f"{self._database.target} holds read models of schema {meta['schema_version']}, this mnemolog knows "
+                f"{SCHEMA_VERSION}: upgrade mnemolog"
+            )
+        built_from = meta.get("log_id")
+        if self._expected_log is not None and built_from is not None and built_from != self._expected_log:
+            raise UnknownLog(
+                f"the read models in {self._database.target} were built from log {built_from}, not from log "
+                f"{self._expected_log}: open them with their own log, or delete them and rebuild"
+            )
+        self._ready = True
+        return True
+
+    def _create(self, connection: sa.Connection) -> None:
+        create(connection, 1)
+        rows = [{"name": "schema_version", "value": str(SCHEMA_VERSION)}]
+        if self._expected_log is not None:
+            rows.append({"name": "log_id", "value": self._expected_log})
+        connection.execute(insert_new(store_meta, self._dialect), rows)
+        connection.execute(insert_new(active_versions, self._dialect), [{"projection": MEMORY, "version": 1}])
+
+    def _nothing(self) -> Database:
+        if self._empty is None:
+            empty = Database(":memory:")
+            with empty.writing() as connection:
+                create(connection, 1)
+            self._empty = empty
+        return self._empty
+
+    @staticmethod
+    def _meta(connection: sa.Connection) -> dict[str, str]:
+        return _pairs(connection, sa.select(store_meta.c.name, store_meta.c.value))
+
+    @staticmethod
+    def _live(connection: sa.Connection) -> int:
+        version: int = connection.execute(_LIVE, {"projection": MEMORY}).scalar_one()
+        return version
+
+    # -- scopes --------------------------------------------------------------------------------------------------------
+
+    def scope_ids(self, connection: sa.Connection, names: Sequence[str]) -> dict[str, int]:
+        """The numbers of scopes, given where they are new. Only inside a write transaction, once."""
+        found = {name: self._scope_ids[name] for name in names if name in self._scope_ids}
+        missing = [name for name in names if name not in found]
+        if missing:
+            known = self._look_up(connection, missing)
+            self._scope_ids.update(known)
+            new = [name for name in missing if name not in known]
+            if new:
+                rows = [{"key": name, "tenant": Scope.parse(name).tenant} for name in new]
+                connection.execute(sa.insert(scopes), rows)
+                # Not remembered until the transaction is committed: the next one finds them.
+                known |= self._look_up(connection, new)
+            found |= known
+        return found
+
+    def _scope_id(self, connection: sa.Connection, scope: Scope | str) -> int:
+        """The number of a scope; -1, which no row has, for one that is not known."""
+        key = str(scope)
+        number = self._scope_ids.get(key)
+        if number is None:
+            number = self._look_up(connection, [key]).get(key)
+            if number is None:
+                return -1
+            self._scope_ids[key] = number
+        return number
+
+    @staticmethod
+    def _look_up(connection: sa.Connection, names: Sequence[str]) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for start in range(0, len(names), CHUNK):
+            query = sa.select(scopes.c.key, scopes.c.scope_id).where(scopes.c.key.in_(names[start : start + CHUNK]))
+            found |= _pairs(connection, query)
+        return found
+
+    # -- what the engine keeps here ------------------------------------------------------------------------------------
+
+    def cursor(self) -> Cursor:
+        """How far the live projections are."""
+        with self.reading() as (connection, current):
+            offsets = self.read_offsets(connection, current)
+        return Cursor(offsets["changes"], offsets["dynamics"])
+
+    @staticmethod
+    def read_offsets(connection: sa.Connection, current: Tables) -> dict[str, int]:
+        """`changes`, `dynamics` and `summaries`: where each topic goes on; 0 at the start."""
+        stored = _pairs(connection, sa.select(current.offsets.c.name, current.offsets.c.value))
+        return {name: stored.get(name, 0) for name in OFFSETS}
+
+    def heads(self, version: int | None = None) -> dict[str, str]:
+        """The hash of each scope's newest projected decision: what reading the changes from the cursor on starts with."""
+        with self.reading(version) as (connection, current):
+            query = sa.select(scopes.c.key, current.heads.c.head).join(scopes, scopes.c.scope_id == current.heads.c.scope_id)
+            return _pairs(connection, query)
+
+    def load_state(self, scope: Scope | str) -> dict[str, bytes]:
+        """The resolver's state of a scope, by key."""
+        with self.reading() as (connection, current):
+            table = current.resolver_state
+            query = sa.select(table.c.key, table.c.blob).where(table.c.scope_id == self._scope_id(connection, scope))
+            return {key: bytes(blob) for key, blob in connection.execute(query.order_by(table.c.key))}
+
+    # -- vectors -------------------------------------------------------------------------------------------------------
+
+    def vectors_get(self, embedder: str, scope: Scope | str, content_keys: Iterable[str]) -> dict[str, bytes]:
+        """The cached vectors of contents, those that are there."""
+        keys = sorted(set(content_keys))
+        found: dict[str, bytes] = {}
+        with self.reading() as (connection, _):
+            mine = (vectors.c.embedder == embedder, vectors.c.scope_id == self._scope_id(connection, scope))
+            for start in range(0, len(keys), CHUNK):
+                query = sa.select(vectors.c.content_key, vectors.c.vector).where(
+                    *mine, vectors.c.content_key.in_(keys[start : start + CHUNK])
+                )
+                found |= {key: bytes(blob) for key, blob in connection.execute(query)}
+        return found
+
+    def vectors_put(self, embedder: str, scope: Scope | str, items: Mapping[str, bytes]) -> None:
+        """Caches vectors by content key; a key that is there already keeps its vector."""
+        if not items:
+            return
+        with self.writing() as (connection, _):
+            number = self.scope_ids(connection, [str(scope)])[str(scope)]
+            rows = [
+                {"embedder": embedder, "scope_id": number, "content_key": key, "vector": blob} for key, blob in items.items()
+            ]
+            connection.execute(insert_new(vectors, self._dialect), rows)
+
+    def vectors_scan(self, embedder: str, wanted: Sequence[Scope | str]) -> list[tuple[str, str, bytes]]:
+        """(scope, content key, vector) of everything cached for these scopes, sorted."""
+        with self.reading() as (connection, _):
+            names = {self._scope_id(connection, scope): str(scope) for scope in wanted}
+            found: list[tuple[str, str, bytes]] = []
+            for number in sorted(names, key=lambda number: names[number]):
+                query = (
+                    sa.select(vectors.c.content_key, vectors.c.vector)
+                    .where(vectors.c.embedder == embedder, vectors.c.scope_id == number)
+                    .order_by(vectors.c.content_key)
+                )
+                found += [(names[number], key, bytes(blob)) for key, blob in connection.execute(query)]
+            return found
+
+    # -- versions of the tables ----------------------------------------------------------------------------------------
+
+    def make_version(self, version: int) -> None:
+        """Makes the tables of a version that is not live yet, empty."""
+        with self.writing() as (connection, current):
+            if version == current.version:
+                raise ValueError(f"version {version} is the live one")
+            tables(version).metadata.drop_all(connection)
+            tables(version).metadata.create_all(connection)
+
+    def drop_version(self, version: int) -> None:
+        """Drops the tables of a version that is not live."""
+        with self.writing() as (connection, current):
+            if version == current.version:
+                raise ValueError(f"version {version} is the live one")
+            tables(version).metadata.drop_all(connection)
+
+    def table_versions(self) -> list[int]:
+        """All versions whose tables are there, wholly or in part, sorted."""
+        with self.reading() as (connection, _):
+            names = sa.inspect(connection).get_table_names()
+        known = {f"{PREFIX}{table}" for table in PROJECTED}
+        parts = [name.rpartition("_") for name in names]
+        return sorted({int(tail) for head, _, tail in parts if head in known and tail.isdigit()})
+
+    def set_live(self, connection: sa.Connection, version: int) -> None:
+        """Makes a version the live one, inside a write transaction."""
+        connection.execute(upsert(active_versions, self._dialect), [{"projection": MEMORY, "version": version}])
+
+
+def _pairs(connection: sa.Connection, query: sa.Executable) -> dict[str, Any]:
+    return {key: value for key, value in connection.execute(query).all()}  # noqa: C416 - rows are no pairs to a type checker
+
+
+_LIVE = sa.select(active_versions.c.version).where(active_versions.c.projection == sa.bindparam("projection"))
+
+
+@lru_cache(maxsize=16)
+def _statements(current: Tables, dialect: str) -> Statements:
+    return Statements(current, dialect)

@@ -1,0 +1,167 @@
+"""The one place that knows which SQL database is spoken to: upserts, connection settings and how a write transaction begins.
+
+Everything else is SQLAlchemy Core that SQLite and PostgreSQL both understand. A write transaction takes its lock when it
+begins, so that what it reads first (the cursor, the active version) cannot change before it commits.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.pool import StaticPool
+
+from ..schemas.errors import Busy, MnemologError, NotOurs, ReadOnly
+
+__all__ = ["Database", "insert_new", "upsert"]
+
+BUSY_SECONDS = 30
+"""How long a writer waits for another process's write transaction."""
+
+_WRITE = {"mnemolog_write": True}
+
+
+class Database:
+    """An engine with short transactions. `target` is the path of a SQLite file, `:memory:`, or an SQLAlchemy URL.
+
+    Any number of threads and processes may use one file; an in-memory database belongs to this object and serves one
+    transaction at a time.
+    """
+
+    def __init__(self, target: Path | str, *, durable: bool = True) -> None:
+        self.target = target
+        self.read_only = False
+        self._guard: threading.RLock | None = None
+        self._durable = durable
+        if isinstance(target, str) and "://" in target:
+            self.engine = sa.create_engine(target)
+            if self.engine.dialect.name == "sqlite":
+                raise ValueError("give the path of a SQLite file, not a URL")
+        elif str(target) == ":memory:":
+            self._guard = threading.RLock()
+            self.engine = sa.create_engine(
+                "sqlite://", poolclass=StaticPool, creator=lambda: self._connect_sqlite(":memory:", uri=False)
+            )
+            self._listen()
+        else:
+            path = Path(target).absolute()
+            uri = self._sqlite_uri(path)
+            self.engine = sa.create_engine("sqlite://", poolclass=sa.QueuePool, creator=lambda: self._connect_sqlite(uri))
+            self._listen()
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """One snapshot: all statements inside see the same state."""
+        with self._guard or nullcontext(), self._errors(), self.engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """One atomic step; commits at the end, or nothing of it happened."""
+        if self.read_only:
+            raise ReadOnly(f"{self.target} cannot be written: open the memory from a place that can be written")
+        with (
+            self._guard or nullcontext(),
+            self._errors(),
+            self.engine.connect().execution_options(**_WRITE) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sa.exc.DBAPIError as error:
+            raise self._translated(error) or error from error
+
+    def _translated(self, error: sa.exc.DBAPIError) -> MnemologError | None:
+        text = str(error.orig)
+        if not isinstance(error.orig, sqlite3.Error):
+            return None
+        if "locked" in text:
+            return Busy(f"{self.target} was kept locked by another process for more than {BUSY_SECONDS} s: try again later")
+        if "readonly" in text:
+            return ReadOnly(f"{self.target} cannot be written: {text}")
+        if "not a database" in text or "malformed" in text:
+            return NotOurs(f"{self.target} is not a database of ours: {text}")
+        return None
+
+    def _sqlite_uri(self, path: Path) -> str:
+        """A file that cannot be written is opened for reading; one whose folder cannot be written either is taken as frozen."""
+        uri = path.as_uri()
+        if not path.exists():
+            return uri
+        for mode in ("", "?mode=ro", "?mode=ro&immutable=1"):
+            connection = sqlite3.connect(uri + mode, uri=True, isolation_level=None, timeout=BUSY_SECONDS)
+            try:
+                connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                if not mode:
+                    connection.execute("BEGIN IMMEDIATE")
+                    connection.execute("ROLLBACK")
+            except sqlite3.OperationalError as error:
+                if "locked" in str(error):
+                    return uri + mode
+                continue
+            except sqlite3.DatabaseError as error:
+                raise NotOurs(f"{path} is not a database of ours: {error}") from error
+            else:
+                self.read_only = bool(mode)
+                return uri + mode
+            finally:
+                connection.close()
+        raise ReadOnly(f"{path} can be neither written nor read")
+
+    def _connect_sqlite(self, name: str, uri: bool = True) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            name, uri=uri, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False, cached_statements=512
+        )
+        if self._durable:
+            if uri and not self.read_only:
+                connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=FULL")
+        else:
+            connection.execute("PRAGMA journal_mode=OFF" if uri else "PRAGMA journal_mode=MEMORY")
+            connection.execute("PRAGMA synchronous=OFF")
+        return connection
+
+    def _listen(self) -> None:
+        def begin(connection: sa.Connection) -> None:
+            write = connection.get_execution_options().get("mnemolog_write", False)
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+        sa.event.listen(self.engine, "begin", begin)
+
+
+def upsert(table: sa.Table, dialect: str, update: dict[str, Any] | Sequence[str] | None = None) -> sa.Insert:
+    """INSERT that, where the primary key is there already, updates `update` (names, or name to expression over
+    `excluded`); by default every column outside the key."""
+    make: Any = postgresql.insert if dialect == "postgresql" else sqlite.insert
+    statement = make(table)
+    keys = [column.name for column in table.primary_key]
+    if update is None:
+        update = [column.name for column in table.columns if column.name not in keys]
+    if not isinstance(update, dict):
+        update = {name: statement.excluded[name] for name in update}
+    else:
+        update = {
+            name: value(table.c[name], statement.excluded[name]) if callable(value) else value for name, value in update.items()
+        }
+    result: sa.Insert = statement.on_conflict_do_update(index_elements=keys, set_=update)
+    return result
+
+
+def insert_new(table: sa.Table, dialect: str) -> sa.Insert:
+    """INSERT that leaves a row alone whose key is there already."""
+    make: Any = postgresql.insert if dialect == "postgresql" else sqlite.insert
+    result: sa.Insert = make(table).on_conflict_do_nothing()
+    return result

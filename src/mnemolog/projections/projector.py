@@ -1,0 +1,128 @@
+"""Writes the read models: a batch's rows, the resolver's state, the scopes' heads and the cursor, in one transaction.
+
+Invariant: what lies below the cursor is in the tables exactly once. A batch that was applied before, in whole or in part,
+changes nothing the second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import sqlalchemy as sa
+
+from ..processors.core.ports import EventLog
+from ..schemas.changes import WeekSummarised
+from ..schemas.envelope import Envelope, Position
+from ..schemas.events import SUMMARIES, decode
+from .base import StoreBase
+from .rows import DecidedInput, Row, RowBatch, Statements, summary_row, week_row
+
+__all__ = ["DecidedInput", "Projector"]
+
+SUMMARY_BATCH = 1000
+
+
+class Projector:
+    """Applies decisions to a store. Thread-safe; several of them may write one store, each input is applied once.
+
+    `version` names the tables to write; by default the live ones.
+    """
+
+    def __init__(
+        self, store: StoreBase, *, version: int | None = None, terms: Callable[[str], list[str]] | None = None
+    ) -> None:
+        self._store = store
+        self._version = version
+        if terms is None:
+            from ..processors.core.text import terms as default_terms
+
+            terms = default_terms
+        self._terms = terms
+
+    def apply(
+        self,
+        batch: Sequence[DecidedInput],
+        *,
+        states: Mapping[tuple[str, str], bytes | None],
+        next_changes: int,
+        applied_input: int,
+    ) -> list[tuple[str, str]]:
+        """Writes a batch, in log order.
+
+        `states` is the resolver's state after the batch, by (scope, key); None deletes a key. `next_changes` is the offset of
+        the changes topic to go on from, `applied_input` the dynamics offset below which every input is decided. What lies
+        below the stored cursor is dropped. Returns the (scope, ISO week) pairs that the batch touched, sorted.
+        """
+        with self._store.writing(self._version) as (connection, current):
+            cursor = self._store.read_offsets(connection, current)
+            if next_changes <= cursor["changes"] and applied_input <= cursor["dynamics"]:
+                return []
+            fresh = [item for item in batch if item.changes_offset >= cursor["changes"]]
+            statements = self._store.statements(current)
+            names = {item.scope for item in fresh} | {scope for scope, _ in states}
+            scope_ids = self._store.scope_ids(connection, sorted(names))
+            rows = RowBatch(connection, statements, scope_ids, self._terms)
+            for item in fresh:
+                rows.add(item)
+            rows.flush()
+            self._write_states(connection, statements, scope_ids, states)
+            offsets = {
+                "changes": max(next_changes, cursor["changes"]),
+                "dynamics": max(applied_input, cursor["dynamics"]),
+            }
+            connection.execute(statements.offset_set, [{"name": name, "value": value} for name, value in offsets.items()])
+            by_id = {scope_id: scope for scope, scope_id in scope_ids.items()}
+            return sorted((by_id[scope_id], week) for scope_id, week in rows.touched_weeks)
+
+    def apply_summaries(self, log: EventLog, end: int | None = None) -> int:
+        """Projects the summaries topic from where the store stands up to `end` (default: all there is); returns how many
+        records were read."""
+        done = 0
+        while True:
+            with self._store.reading(self._version) as (connection, current):
+                start = self._store.read_offsets(connection, current)["summaries"]
+            limit = SUMMARY_BATCH if end is None else min(SUMMARY_BATCH, end - start)
+            records = list(log.read(SUMMARIES, start, limit)) if limit > 0 else []
+            if not records:
+                return done
+            self.write_summaries(
+                [decode(record.value) for record in records], first=start, next_summaries=records[-1].offset + 1
+            )
+            done += len(records)
+
+    def write_summaries(self, batch: Sequence[tuple[Envelope, WeekSummarised]], *, first: int, next_summaries: int) -> None:
+        """Writes summary events that were read from offset `first` on; nothing happens where the store is further."""
+        with self._store.writing(self._version) as (connection, current):
+            if self._store.read_offsets(connection, current)["summaries"] != first:
+                return
+            statements = self._store.statements(current)
+            scope_ids = self._store.scope_ids(connection, sorted({str(envelope.scope) for envelope, _ in batch}))
+            summaries: list[Row] = []
+            weeks: list[Row] = []
+            for envelope, summary in batch:
+                covered = -1 if envelope.position is None else Position.parse(envelope.position).offset
+                scope_id = scope_ids[str(envelope.scope)]
+                summaries.append(summary_row(scope_id, covered, summary))
+                weeks.append({**week_row(scope_id, summary.week), "summarised": covered})
+            if summaries:
+                connection.execute(statements.summary_set, summaries)
+                connection.execute(statements.week_summarised, weeks)
+            connection.execute(statements.offset_set, [{"name": "summaries", "value": next_summaries}])
+
+    @staticmethod
+    def _write_states(
+        connection: sa.Connection,
+        statements: Statements,
+        scope_ids: Mapping[str, int],
+        states: Mapping[tuple[str, str], bytes | None],
+    ) -> None:
+        kept = [
+            {"scope_id": scope_ids[scope], "key": key, "blob": blob}
+            for (scope, key), blob in states.items()
+            if blob is not None
+        ]
+        dropped = [{"b_scope": scope_ids[scope], "b_key": key} for (scope, key), blob in states.items() if blob is None]
+        if kept:
+            connection.execute(statements.state_set, kept)
+        if dropped:
+            connection.execute(statements.state_dropped, dropped)

@@ -1,0 +1,432 @@
+"""What readers ask: the read models as views. Isolation and hiding sit in each query here, so that no path can forget them:
+every read names its scope, and nothing hidden is returned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import sqlalchemy as sa
+
+from ..schemas.observations import Evidence
+from ..schemas.scope import Scope
+from ..schemas.values import Value
+from ..schemas.views import EdgeView, FormView, PendingView, SlotView, SummaryView, TimelineEntry, TurnView, VersionView
+from .base import CHUNK, Cursor, StoreBase
+from .tables import Tables, scopes
+
+__all__ = ["Cursor", "DueDeadline", "Store", "TurnRow"]
+
+TurnRow = tuple[int, str, str, str, str, str, str]
+"""(offset, event id, session, speaker, role, occurred_at, terms)."""
+
+EvidenceKey = tuple[str, str, int]
+
+
+class DueDeadline(NamedTuple):
+    """A deadline whose time has come."""
+
+    scope: str
+    deadline_id: str
+    kind: str
+    due: str
+    form_id: str
+    slot: str
+    version: int
+
+
+class Store(StoreBase):
+    """The read models. Thread-safe; several processes may read and write one database.
+
+    Every method takes a Scope or its text `tenant/subject`; an unknown scope is an empty one.
+    """
+
+    # -- Forms ---------------------------------------------------------------------------------------------------------
+
+    def forms(self, scope: Scope | str, form_type: str | None = None, include_retired: bool = False) -> list[FormView]:
+        """Forms as they stand now, sorted by (form type, key, id)."""
+        return self._forms(scope, form_type=form_type, include_retired=include_retired)
+
+    def form(self, scope: Scope | str, form_id: str) -> FormView | None:
+        """One Form, retired or not; None where there is none (or it is hidden)."""
+        found = self._forms(scope, form_id=form_id, include_retired=True)
+        return found[0] if found else None
+
+    def _forms(
+        self, scope: Scope | str, *, form_type: str | None = None, form_id: str | None = None, include_retired: bool
+    ) -> list[FormView]:
+        with self.reading() as (connection, t):
+            scope_id = self._scope_id(connection, scope)
+            f, s, v = t.forms, t.slots, t.versions
+            query = sa.select(f).where(f.c.scope_id == scope_id, f.c.hidden == 0)
+            if form_type is not None:
+                query = query.where(f.c.form_type == form_type)
+            if form_id is not None:
+                query = query.where(f.c.form_id == form_id)
+            if not include_retired:
+                query = query.where(f.c.status == "current")
+            forms = connection.execute(query.order_by(f.c.form_type, f.c.key, f.c.form_id)).all()
+            if not forms:
+                return []
+            joined = sa.and_(
+                v.c.scope_id == s.c.scope_id, v.c.form_id == s.c.form_id, v.c.slot == s.c.slot, v.c.version == s.c.version
+            )
+            slots = (
+                sa.select(v)
+                .select_from(s.join(v, joined))
+                .where(s.c.scope_id == scope_id, v.c.hidden == 0, v.c.value.is_not(None))
+            )
+            if form_id is not None:
+                slots = slots.where(s.c.form_id == form_id)
+            elif form_type is not None:
+                slots = slots.where(v.c.form_type == form_type)
+            by_form: dict[str, list[Any]] = {}
+            for row in connection.execute(slots.order_by(s.c.form_id, s.c.slot, s.c.element, s.c.lane)):
+                by_form.setdefault(row.form_id, []).append(row)
+            evidence = self._evidence(connection, t, scope_id, form_id=form_id, current=True)
+        return [
+            FormView(
+                scope=str(scope),
+                form_id=form.form_id,
+                form_type=form.form_type,
+                key=form.key,
+                name=form.name,
+                status=form.status,
+                slots=[_slot_view(row, evidence, retired=form.status == "retired") for row in by_form.get(form.form_id, [])],
+                updated_at=form.updated_at,
+            )
+            for form in forms
+        ]
+
+    def history(self, scope: Scope | str, form_id: str | None = None, slot: str | None = None) -> list[VersionView]:
+        """Every version, by (form type, form, slot, element, valid_from, position); where one begins the one before it ends."""
+        with self.reading() as (connection, t):
+            scope_id = self._scope_id(connection, scope)
+            v, s, f = t.versions, t.slots, t.forms
+            joined = sa.and_(
+                s.c.scope_id == v.c.scope_id,
+                s.c.form_id == v.c.form_id,
+                s.c.slot == v.c.slot,
+                s.c.element == v.c.element,
+                s.c.lane == 0,
+            )
+            form = sa.and_(f.c.scope_id == v.c.scope_id, f.c.form_id == v.c.form_id)
+            query = (
+                sa.select(v, s.c.version.label("standing"), f.c.status.label("form_status"))
+                .select_from(v.outerjoin(s, joined).outerjoin(f, form))
+                .where(v.c.scope_id == scope_id, v.c.hidden == 0)
+            )
+            if form_id is not None:
+                query = query.where(v.c.form_id == form_id)
+            if slot is not None:
+                query = query.where(v.c.slot == slot)
+            order = (v.c.form_type, v.c.form_id, v.c.slot, v.c.element, v.c.valid_from, v.c.position, v.c.place)
+            rows = connection.execute(query.order_by(*order)).all()
+            evidence = self._evidence(connection, t, scope_id, form_id=form_id)
+        views: list[VersionView] = []
+        for row, following in zip(rows, [*rows[1:], None], strict=True):
+            goes_on = following is not None and (following.form_id, following.slot, following.element) == (
+                row.form_id,
+                row.slot,
+                row.element,
+            )
+            views.append(
+                VersionView(
+                    form_id=row.form_id,
+                    form_type=row.form_type,
+                    slot=row.slot,
+                    element=row.element,
+                    version=row.version,
+                    value=_value(row.value),
+                    status=row.status,
+                    current=row.standing == row.version and row.form_status != "retired",
+                    reason=row.reason,
+                    confidence=row.confidence,
+                    authority=row.authority,
+                    valid_from=row.valid_from,
+                    valid_to=following.valid_from if following is not None and goes_on else None,
+                    supersedes=row.supersedes,
+                    before=_value(row.before),
+                    cause=row.cause,
+                    count=row.pieces,
+                    evidence=evidence.get((row.form_id, row.slot, row.version), []),
+                    input_id=row.input_id,
+                    session=row.session,
+                    recorded_at=row.recorded_at,
+                )
+            )
+        return views
+
+    @staticmethod
+    def _evidence(
+        connection: sa.Connection, t: Tables, scope_id: int, *, form_id: str | None, current: bool = False
+    ) -> dict[EvidenceKey, list[Evidence]]:
+        e, s = t.evidence, t.slots
+        query = sa.select(e.c.form_id, e.c.slot, e.c.version, e.c.turn_id, e.c.quote, e.c.start, e.c.end)
+        if current:
+            joined = sa.and_(
+                s.c.scope_id == e.c.scope_id, s.c.form_id == e.c.form_id, s.c.slot == e.c.slot, s.c.version == e.c.version
+            )
+            query = query.select_from(s.join(e, joined)).where(s.c.scope_id == scope_id)
+            if form_id is not None:
+                query = query.where(s.c.form_id == form_id)
+        else:
+            query = query.where(e.c.scope_id == scope_id)
+            if form_id is not None:
+                query = query.where(e.c.form_id == form_id)
+        found: dict[EvidenceKey, list[Evidence]] = {}
+        for form, slot, version, *piece in connection.execute(query.order_by(e.c.form_id, e.c.slot, e.c.version, e.c.seq)):
+            found.setdefault((form, slot, version), []).append(Evidence(*piece))
+        return found
+
+    # -- what happened -------------------------------------------------------------------------------------------------
+
+    def timeline(
+        self,
+        scope: Scope | str,
+        since: str | None = None,
+        until: str | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
+    ) -> list[TimelineEntry]:
+        """What happened from `since` on and before `until` (fixed UTC form), by (occurred_at, position)."""
+        with self.reading() as (connection, t):
+            table = t.timeline
+            query = sa.select(table).where(table.c.scope_id == self._scope_id(connection, scope), table.c.hidden == 0)
+            if since is not None:
+                query = query.where(table.c.occurred_at >= since)
+            if until is not None:
+                query = query.where(table.c.occurred_at < until)
+            order = (table.c.occurred_at, table.c.position, table.c.place)
+            query = query.order_by(*(column.desc() for column in order)) if newest_first else query.order_by(*order)
+            return [_timeline_entry(row) for row in connection.execute(query.limit(limit))]
+
+    def edges(self, scope: Scope | str, include_retired: bool = False) -> list[EdgeView]:
+        """Relations between Forms, sorted by id."""
+        with self.reading() as (connection, t):
+            table = t.edges
+            query = sa.select(table).where(table.c.scope_id == self._scope_id(connection, scope), table.c.hidden == 0)
+            if not include_retired:
+                query = query.where(table.c.status == "current")
+            return [
+                EdgeView(
+                    edge_id=row.edge_id,
+                    from_form=row.from_form,
+                    to_form=row.to_form,
+                    relation=row.relation,
+                    weight=row.weight,
+                    status=row.status,
+                    valid_from=row.valid_from,
+                    evidence=_pieces(row.evidence),
+                )
+                for row in connection.execute(query.order_by(table.c.edge_id))
+            ]
+
+    def pending(self, scope: Scope | str) -> list[PendingView]:
+        """Open questions, oldest first."""
+        with self.reading() as (connection, t):
+            table = t.pending
+            query = sa.select(table).where(
+                table.c.scope_id == self._scope_id(connection, scope), table.c.hidden == 0, table.c.closed == ""
+            )
+            return [
+                PendingView(
+                    pending_id=row.pending_id,
+                    form_id=row.form_id,
+                    form_type=row.form_type,
+                    name=row.name,
+                    slot=row.slot,
+                    value=_value(row.value),
+                    why=row.why,
+                    question=row.question,
+                    confidence=row.confidence,
+                    authority=row.authority,
+                    opened_at=row.opened_at,
+                    evidence=_pieces(row.evidence),
+                )
+                for row in connection.execute(query.order_by(table.c.position, table.c.place))
+            ]
+
+    def closed_summaries(self, scope: Scope | str) -> list[SummaryView]:
+        """The newest revision of each week that was summarised, in order of weeks."""
+        with self.reading() as (connection, t):
+            s, w = t.summaries, t.weeks
+            week = sa.and_(w.c.scope_id == s.c.scope_id, w.c.week == s.c.week)
+            query = (
+                sa.select(s)
+                .select_from(s.join(w, week))
+                .where(s.c.scope_id == self._scope_id(connection, scope), s.c.position > w.c.hidden_at)
+                .order_by(s.c.week, s.c.revision)
+            )
+            latest = {row.week: row for row in connection.execute(query)}
+        return [
+            SummaryView(
+                week=row.week,
+                revision=row.revision,
+                closed=True,
+                turns=row.turns,
+                sessions=row.sessions,
+                lines=msgspec.json.decode(row.lines, type=list[str]),
+            )
+            for row in latest.values()
+        ]
+
+    # -- turns ---------------------------------------------------------------------------------------------------------
+
+    def turns(self, scope: Scope | str, after_offset: int = -1, limit: int | None = None) -> list[TurnView]:
+        """Turns behind a dynamics offset, in order; repetitions within ten minutes are left out."""
+        with self.reading() as (connection, t):
+            query = self._turns(connection, t, scope).where(t.turns.c.position > after_offset, t.turns.c.folded == 0)
+            return [_turn_view(row) for row in connection.execute(query.order_by(t.turns.c.position).limit(limit))]
+
+    def turn(self, scope: Scope | str, event_id: str) -> TurnView | None:
+        """The turn with that id (the first one, where two sources used the same)."""
+        with self.reading() as (connection, t):
+            query = self._turns(connection, t, scope).where(t.turns.c.event_id == event_id)
+            row = connection.execute(query.order_by(t.turns.c.position).limit(1)).first()
+            return None if row is None else _turn_view(row)
+
+    def turns_by_offset(self, scope: Scope | str, offsets: Sequence[int]) -> list[TurnView]:
+        """The turns at these dynamics offsets, in the order asked for; those that are not there are left out."""
+        found: dict[int, TurnView] = {}
+        with self.reading() as (connection, t):
+            for start in range(0, len(offsets), CHUNK):
+                wanted = t.turns.c.position.in_(offsets[start : start + CHUNK])
+                for row in connection.execute(self._turns(connection, t, scope).where(wanted)):
+                    found[row.position] = _turn_view(row)
+        return [found[offset] for offset in offsets if offset in found]
+
+    def session_turns(self, scope: Scope | str, session: str, before_offset: int, limit: int) -> list[TurnView]:
+        """The last `limit` turns of a session before a dynamics offset, oldest first."""
+        with self.reading() as (connection, t):
+            query = self._turns(connection, t, scope).where(
+                t.turns.c.session == session, t.turns.c.position < before_offset, t.turns.c.folded == 0
+            )
+            rows = connection.execute(query.order_by(t.turns.c.position.desc()).limit(limit)).all()
+            return [_turn_view(row) for row in reversed(rows)]
+
+    def turn_index(self, scope: Scope | str, after_offset: int = -1) -> list[TurnRow]:
+        """What a keyword index is filled from: (offset, event id, session, speaker, role, occurred_at, terms), in order."""
+        with self.reading() as (connection, t):
+            c = t.turns.c
+            query = sa.select(c.position, c.event_id, c.session, c.speaker, c.role, c.occurred_at, c.terms).where(
+                c.scope_id == self._scope_id(connection, scope), c.position > after_offset, c.hidden == 0, c.folded == 0
+            )
+            return [tuple(row) for row in connection.execute(query.order_by(c.position))]
+
+    def _turns(self, connection: sa.Connection, t: Tables, scope: Scope | str) -> sa.Select[Any]:
+        return sa.select(t.turns).where(t.turns.c.scope_id == self._scope_id(connection, scope), t.turns.c.hidden == 0)
+
+    # -- the whole store -----------------------------------------------------------------------------------------------
+
+    def deadlines_due(self, now: str, scope: Scope | str | None = None) -> list[DueDeadline]:
+        """Deadlines at or before `now`, by (due, scope, id)."""
+        with self.reading() as (connection, t):
+            d = t.deadlines
+            query = (
+                sa.select(scopes.c.key, d.c.deadline_id, d.c.deadline, d.c.due, d.c.form_id, d.c.slot, d.c.version)
+                .join(scopes, scopes.c.scope_id == d.c.scope_id)
+                .where(d.c.due <= now)
+                .order_by(d.c.due, scopes.c.key, d.c.deadline_id)
+            )
+            if scope is not None:
+                query = query.where(d.c.scope_id == self._scope_id(connection, scope))
+            return [DueDeadline(*row) for row in connection.execute(query)]
+
+    def scopes(self, tenant: str | None = None) -> list[str]:
+        """The scopes that hold anything that may be shown, sorted; with `tenant` only that tenant's."""
+        with self.reading() as (connection, t):
+            shown = sa.or_(
+                *(sa.exists().where(table.c.scope_id == scopes.c.scope_id, table.c.hidden == 0) for table in (t.turns, t.forms))
+            )
+            query = sa.select(scopes.c.key).where(shown).order_by(scopes.c.key)
+            if tenant is not None:
+                query = query.where(scopes.c.tenant == tenant)
+            return list(connection.execute(query).scalars())
+
+    def stats(self, scope: Scope | str | None = None) -> dict[str, int]:
+        """How many rows may be shown, by kind; of one scope or of all."""
+        with self.reading() as (connection, t):
+            shown: dict[str, tuple[sa.Table, tuple[sa.ColumnElement[bool], ...]]] = {
+                "turns": (t.turns, (t.turns.c.hidden == 0,)),
+                "forms": (t.forms, (t.forms.c.hidden == 0, t.forms.c.status == "current")),
+                "versions": (t.versions, (t.versions.c.hidden == 0,)),
+                "timeline": (t.timeline, (t.timeline.c.hidden == 0,)),
+                "edges": (t.edges, (t.edges.c.hidden == 0, t.edges.c.status == "current")),
+                "pending": (t.pending, (t.pending.c.hidden == 0, t.pending.c.closed == "")),
+                "rejected": (t.rejected, (t.rejected.c.hidden == 0,)),
+                "deadlines": (t.deadlines, ()),
+            }
+            counts: dict[str, int] = {}
+            scope_id = None if scope is None else self._scope_id(connection, scope)
+            for name, (table, conditions) in shown.items():
+                query = sa.select(sa.func.count()).select_from(table).where(*conditions)
+                if scope_id is not None:
+                    query = query.where(table.c.scope_id == scope_id)
+                counts[name] = connection.execute(query).scalar_one()
+            return counts
+
+
+_VALUE = msgspec.json.Decoder(Value)
+_EVIDENCE = msgspec.json.Decoder(list[Evidence])
+
+
+def _value(text: str | None) -> Value | None:
+    return None if text is None else _VALUE.decode(text)
+
+
+def _pieces(text: str) -> list[Evidence]:
+    return _EVIDENCE.decode(text)
+
+
+def _slot_view(row: Any, evidence: dict[EvidenceKey, list[Evidence]], *, retired: bool) -> SlotView:
+    return SlotView(
+        slot=row.slot,
+        element=row.element,
+        value=_VALUE.decode(row.value),
+        status="retired" if retired else row.status,
+        version=row.version,
+        confidence=row.confidence,
+        authority=row.authority,
+        valid_from=row.valid_from,
+        cause=row.cause,
+        count=row.pieces,
+        evidence=evidence.get((row.form_id, row.slot, row.version), []),
+        recorded_at=row.recorded_at,
+    )
+
+
+def _timeline_entry(row: Any) -> TimelineEntry:
+    return TimelineEntry(
+        entry_id=row.entry_id,
+        occurred_at=row.occurred_at,
+        kind=row.kind,
+        text=row.text,
+        actor=row.actor,
+        action=row.action,
+        object=row.object,
+        before=row.before,
+        after=row.after,
+        cause=row.cause,
+        form_id=row.form_id,
+        slot=row.slot,
+        input_id=row.input_id,
+        session=row.session,
+        evidence=_pieces(row.evidence),
+    )
+
+
+def _turn_view(row: Any) -> TurnView:
+    return TurnView(
+        event_id=row.event_id,
+        source=row.source,
+        offset=row.position,
+        session=row.session,
+        agent=row.agent,
+        role=row.role,
+        speaker=row.speaker,
+        content=row.content,
+        occurred_at=row.occurred_at,
+        expires_at=row.expires_at,
+    )
