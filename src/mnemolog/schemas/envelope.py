@@ -90,8 +90,9 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return content_hash(self.data)
 
     def to_bytes(self) -> bytes:
-        """The bytes to store."""
-        return encode(self)
+        """The bytes to store: every attribute that CloudEvents requires, the others where they are set."""
+        attributes = {name: value for name in _ATTRIBUTES if (value := getattr(self, name)) is not None}
+        return encode(attributes)
 
     @classmethod
     def from_bytes(cls, value: bytes) -> Envelope:
@@ -140,3 +141,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             raise InvalidInput(
                 "dataschema", f"{self.dataschema!r} does not name {self.type!r}", f"such as {schema_uri(self.type, 1)}"
             )
+
+
+_ATTRIBUTES = Envelope.__struct_fields__
+"""In the order in which they are written."""
