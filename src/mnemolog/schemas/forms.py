@@ -8,7 +8,9 @@ import msgspec
 
 from .values import ValueType
 
-__all__ = ["FormType", "Relation", "Slot"]
+__all__ = ["FormType", "Relation", "Shape", "Slot"]
+
+Shape = Literal["", "name", "place", "email", "phone", "time_zone"]
 
 
 class _Declared(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -24,9 +26,21 @@ class Slot(_Declared, frozen=True, kw_only=True):
     aliases: dict[str, list[str]] = {}
     """Language (`en`, `zh`) to the nouns by which the slot is talked about and found: budget, 预算."""
     statements: dict[str, list[str]] = {}
-    """Language to sentence frames that state the slot, `{value}` where the value stands: `I live in {value}`, 我住在{value}."""
+    """Language to sentence frames that state the slot, `{value}` where the value stands: `I live in {value}`, 我住在{value};
+    `{slot}` stands for any of the aliases. Written in the first person; the syntax is in `processors/core/frames.py`."""
+    ends: dict[str, list[str]] = {}
+    """Frames that say the value holds no longer: `I left {value}`, 我不再用{value}了; `{value}` may be left out."""
+    shape: Shape = ""
+    """What a text must look like to be this slot's value: a proper name, a place, an e-mail address ..."""
+    plain: bool = True
+    """Whether the type's own `statements` are said of this slot too."""
+    opposes: str = ""
+    """The many-valued slot of the same type that loses an element when it is added here: likes and dislikes."""
     values: dict[str, list[str]] = {}
     """For an enum: canonical member to the words that mean it, in every language."""
+    lexicon: dict[str, list[str]] = {}
+    """Language to words of which a value must hold one where a frame says `{value*}`: with dog, cat ... `I have a {value*}`
+    is about a pet and not about a question."""
     threshold: float = 0.8
     """From this confidence on a value is confirmed without asking; 0.75..0.85."""
     importance: float = 0.7
@@ -56,6 +70,9 @@ class FormType(_Declared, frozen=True, kw_only=True):
     description: str = ""
     aliases: dict[str, list[str]] = {}
     """Nouns by which an instance is talked about: project, plan, 方案."""
+    statements: dict[str, list[str]] = {}
+    """Frames for every slot with `plain: true`, `{slot}` standing for its aliases: `the {slot} is {value}`. In a loaded
+    registry they are already among the slots' own statements, `{slot}` and the words behind `{value*}` filled in."""
     slots: dict[str, Slot]
     relations: list[Relation] = []
     importance_threshold: float = 0.6
@@ -64,4 +81,4 @@ class FormType(_Declared, frozen=True, kw_only=True):
     open_slots: bool = False
     """Slots that are not declared may be stated too (the general fact about any entity)."""
     templates: dict[str, str] = {}
-    """Language to how a slot reads in a context line: `{name}: {slot} {value}`."""
+    """Language to how a slot reads in a context line: `{name}: {slot} {value}`, `{slot}` being its first alias."""
