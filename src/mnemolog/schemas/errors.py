@@ -55,6 +55,16 @@ __all__ = [
 class MnemologError(Exception):
     """The root of all errors that mnemolog raises on purpose."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # An error must survive the way between processes; by default Python would call __init__ with the message alone.
+        return _again, (type(self), self.args, vars(self))
+
+
+def _again(kind: type[MnemologError], args: tuple[object, ...], state: dict[str, object]) -> MnemologError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
+
 
 class InvalidInput(MnemologError, ValueError):
     """What the caller gave does not fit. `field` is the name of the offending field as the caller knows it."""
@@ -96,6 +106,7 @@ class NotFound(MnemologError, LookupError):
     def __init__(self, what: str, identifier: str, hint: str = "") -> None:
         self.what = what
         self.identifier = identifier
+        self.hint = hint
         super().__init__(f"no {what} {identifier!r} in this scope" + (f" ({hint})" if hint else ""))
 
 
