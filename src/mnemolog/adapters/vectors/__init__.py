@@ -1,0 +1,1 @@
+"""Vector stores: nearest neighbours inside a scope."""

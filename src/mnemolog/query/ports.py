@@ -1,0 +1,52 @@
+"""What recall reads: the read models of the scopes it is given, and nothing else. Each method names its scope, so that no path
+can widen a question to another one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ..schemas.scope import Scope
+from ..schemas.views import FormView, PendingView, SummaryView, TimelineEntry, TurnView, VersionView
+from .lexical import IndexRow
+
+__all__ = ["MemoryReader"]
+
+
+class MemoryReader(Protocol):
+    """The read side of the projections. Nothing hidden is ever returned; an unknown scope reads as an empty one."""
+
+    def forms(self, scope: Scope | str, form_type: str | None = None, include_retired: bool = False) -> list[FormView]:
+        """Forms as they stand now."""
+        ...
+
+    def history(self, scope: Scope | str, form_id: str | None = None, slot: str | None = None) -> list[VersionView]:
+        """Every version, ordered by form, slot, element, valid_from, position."""
+        ...
+
+    def timeline(
+        self,
+        scope: Scope | str,
+        since: str | None = None,
+        until: str | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
+    ) -> list[TimelineEntry]:
+        """What happened from `since` on and before `until`."""
+        ...
+
+    def pending(self, scope: Scope | str) -> list[PendingView]:
+        """Open questions, oldest first."""
+        ...
+
+    def closed_summaries(self, scope: Scope | str) -> list[SummaryView]:
+        """The newest revision of each week that was summarised."""
+        ...
+
+    def turns_by_offset(self, scope: Scope | str, offsets: Sequence[int]) -> list[TurnView]:
+        """The turns at these dynamics offsets, in the order asked for; those that are not there are left out."""
+        ...
+
+    def turn_index(self, scope: Scope | str, after_offset: int = -1) -> list[IndexRow]:
+        """(offset, event id, session, speaker, role, occurred_at, terms) of every turn behind an offset, in order."""
+        ...

@@ -1,0 +1,139 @@
+"""Which turns bear on a question: one sum of five signals, each measured over all turns of the scopes asked: the turn's
+closeness in meaning and in words, the same for it and its neighbours in the conversation, and who said it.
+
+Nearest neighbours come from the vector store, a few hundred at most; every other turn counts as far as the last of them. So
+the sum is taken over all turns, at any size, for one query of the store.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..processors.core.ports import VectorHit, VectorStore
+from ..processors.core.text import query_terms
+from .lexical import ScopeIndex
+from .turn_index import TurnIndexes
+
+__all__ = ["NEIGHBOURS", "SIGNALS", "TURN", "WEIGHTS", "RankedTurn", "TurnRanker"]
+
+TURN = "turn"
+"""The kind of point in the vector store; its id is the turn's dynamics offset in decimal."""
+NEIGHBOURS = 200
+SIGNALS = ("vectors", "vectors_nearby", "keywords", "keywords_nearby", "speaker")
+WEIGHTS: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0, 1.0)
+_SPREAD = 0.1
+"""One unit of closeness: the spread of cosines between a question and the turns of a conversation."""
+_SPREAD_NEARBY = 0.07
+
+
+class RankedTurn(NamedTuple):
+    """A turn and its signals, in units of their spread."""
+
+    scope: str
+    offset: int
+    score: float
+    signals: dict[str, float]
+    has_words: bool
+    """Terms of the question stand in the turn itself."""
+
+
+class TurnRanker:
+    """Ranks turns by what the keyword index and the vector store say of them."""
+
+    def __init__(self, indexes: TurnIndexes, vectors: VectorStore | None, *, weights: Sequence[float] = WEIGHTS) -> None:
+        self._indexes = indexes
+        self._vectors = vectors
+        self._weights = weights
+
+    def rank(self, scopes: Sequence[str], question: str, vector: NDArray[np.float32] | None, limit: int) -> list[RankedTurn]:
+        """The best `limit` turns, best first; ties in order of scopes as given, then of offsets. `vector` is the question's."""
+        names: list[str] = []
+        offsets: list[NDArray[np.int64]] = []
+        blocks: list[NDArray[np.float32]] = []
+        for scope in scopes:
+            near = self._vectors.search([scope], TURN, vector, NEIGHBOURS) if self._vectors and vector is not None else []
+            with self._indexes.using(scope) as index:
+                names += [scope] * len(index)
+                offsets.append(index.offsets)
+                blocks.append(_signals(index, question, near))
+        signals = np.concatenate(blocks, axis=1) if blocks else np.empty((len(SIGNALS), 0), np.float32)
+        if not signals.shape[1]:
+            return []
+        words = signals[2] > 0
+        units = _in_units(signals)
+        total = np.tensordot(np.array(self._weights, np.float32), units, axes=1)
+        # Ties at the edge all stay until the stable sort puts them in order.
+        floor = np.partition(total, -limit)[-limit] if limit < len(total) else -np.inf
+        kept = np.flatnonzero(total >= floor)
+        best = kept[np.argsort(-total[kept], kind="stable")][:limit]
+        where = np.concatenate(offsets)
+        return [
+            RankedTurn(
+                names[row],
+                int(where[row]),
+                float(total[row]),
+                {name: round(float(units[at, row]), 4) for at, name in enumerate(SIGNALS)},
+                bool(words[row]),
+            )
+            for row in best.tolist()
+        ]
+
+
+def _signals(index: ScopeIndex, question: str, near: Sequence[VectorHit]) -> NDArray[np.float32]:
+    """(5, turns): raw signals of one scope, in the order of SIGNALS."""
+    lexical = index.score(query_terms(question))
+    closeness = _closeness(index, near)
+    return np.stack(
+        [closeness, _nearby(index, closeness), lexical.turn, lexical.window, _spoken_by(index, question)],
+        dtype=np.float32,
+    )
+
+
+def _closeness(index: ScopeIndex, near: Sequence[VectorHit]) -> NDArray[np.float32]:
+    if not near:
+        return np.zeros(len(index), np.float32)
+    rows = index.rows_of(np.array([int(hit.point_id) for hit in near], np.int64))
+    scores = np.array([hit.score for hit in near], np.float32)
+    closeness = np.full(len(index), scores.min(), np.float32)
+    closeness[rows[rows >= 0]] = scores[rows >= 0]
+    return closeness
+
+
+def _nearby(index: ScopeIndex, closeness: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The mean closeness of a turn and those before and after it in its session."""
+    total = closeness.copy()
+    count = np.ones(len(closeness), np.float32)
+    for link in (index.previous, index.following):
+        there = link >= 0
+        total[there] += closeness[link[there]]
+        count += there
+    return total / count
+
+
+def _spoken_by(index: ScopeIndex, question: str) -> NDArray[np.float32]:
+    """1 for turns of a speaker whom the question names."""
+    folded = question.casefold()
+    named = [code for code, name in enumerate(index.speaker_names) if _mentions(folded, name.casefold())]
+    return np.isin(index.speakers, named).astype(np.float32)
+
+
+def _mentions(question: str, name: str) -> bool:
+    if not name or name not in question:
+        return False
+    return not name.isascii() or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", question) is not None
+
+
+def _in_units(signals: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Closeness in units of a fixed spread (only the nearest are known), the rest by the mean and spread of all turns."""
+    units = np.empty_like(signals)
+    units[0] = signals[0] / _SPREAD
+    units[1] = signals[1] / _SPREAD_NEARBY
+    rest = signals[2:]
+    spread = rest.std(axis=1, keepdims=True)
+    units[2:] = (rest - rest.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1)
+    return units
