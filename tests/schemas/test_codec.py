@@ -61,7 +61,8 @@ def test_derived_ids_differ_in_every_part_and_parts_do_not_run_together() -> Non
     base = ("a", "b", "c", "d", "e")
     ids = {derived_id(*base, 0), derived_id(*base, 1)}
     for place in range(5):
-        ids.add(derived_id(*(*base[:place], "x", *base[place + 1 :]), 0))
+        a, b, c, d, e = [*base[:place], "x", *base[place + 1 :]]
+        ids.add(derived_id(a, b, c, d, e, 0))
     ids |= {derived_id("ab", "", "c", "d", "e", 0), derived_id("a", "b", "c", "de", "", 0)}
     assert len(ids) == 9
 
