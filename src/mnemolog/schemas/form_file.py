@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -17,6 +17,7 @@ from .yaml_file import read_yaml
 
 __all__ = ["read_form_types"]
 
+_T = TypeVar("_T")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _FIELDS = set(FormType.__struct_fields__)
 _AT = re.compile(r" - at `\$\.?([^`]*)`$")
@@ -187,7 +188,7 @@ class _Reader:
         if not least <= value <= 1.0:
             raise self._wrong(path, f"{value} is outside {least}..1.0")
 
-    def _convert(self, raw: Any, kind: type[Any], path: str) -> Any:
+    def _convert(self, raw: Any, kind: type[_T], path: str) -> _T:
         try:
             return msgspec.convert(raw, kind)
         except msgspec.ValidationError as error:

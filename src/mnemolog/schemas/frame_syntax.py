@@ -1,5 +1,6 @@
-"""The syntax of sentence frames, read into a small tree: text, `{value}` (`{value:dog|cat}` where it must hold one of these words), `[optional|optional]`, `(one|other)`; a leading `^` ties the frame to the start of a clause. What parses
-here can be compiled to a pattern without nested repetition."""
+"""The syntax of sentence frames, read into a small tree: text, `{value}` (`{value:dog|cat}` where it must hold one of these
+words), `[optional|optional]`, `(one|other)`; a leading `^` ties the frame to the start of a clause. What parses here can be
+compiled to a pattern without nested repetition."""
 
 from __future__ import annotations
 

@@ -31,9 +31,9 @@ def read_yaml(data: bytes, where: str) -> list[Any]:
     documents: list[Any] = []
     try:
         events = yaml.parse(text, Loader=_Loader)
-        for event in events:
-            if isinstance(event, yaml.DocumentStartEvent):
-                documents.append(_node(next(events), events, where, 0))
+        documents.extend(
+            _node(next(events), events, where, 0) for event in events if isinstance(event, yaml.DocumentStartEvent)
+        )
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""

@@ -2,8 +2,9 @@
 takes contractions, curly apostrophes, any case and the small adverbs of speech, in the first or the third person. Every
 repetition in a pattern is bounded, so matching takes time in proportion to the text, whatever the text is.
 
-Syntax: `{value}` where the value stands (once, not inside a bracket; `{value:dog|cat}` must hold one of these words), `(a|b)` one of them, `[a]` or `[a|b]` one of them or
-none; brackets may be nested; `^` at the very start ties the frame to the start of a clause. In English a blank separates words; in Chinese blanks are free.
+Syntax: `{value}` where the value stands (once, not inside a bracket; `{value:dog|cat}` must hold one of these words),
+`(a|b)` one of them, `[a]` or `[a|b]` one of them or none; brackets may be nested; `^` at the very start ties the frame to
+the start of a clause. In English a blank separates words; in Chinese blanks are free.
 """
 
 from __future__ import annotations
@@ -25,13 +26,18 @@ _MIDDLE = 60
 """The longest value with words of the frame behind it."""
 
 ADVERBS: dict[str, tuple[str, ...]] = {
-    "en": tuple(
-        ["really", "now", "currently", "also", "just", "still", "already", "actually", "usually", "always", "mostly", "only", "even", "absolutely", "totally", "truly", "recently", "nowadays", "presently", "generally", "personally", "basically", "honestly", "definitely", "simply", "finally", "both", "often", "sometimes", "mainly", "primarily", "particularly", "especially", "probably", "officially", "kinda", "sort\\sof", "kind\\sof"]
+    "en": (
+        "really", "now", "currently", "also", "just", "still", "already", "actually", "usually", "always", "mostly", "only",
+        "even", "absolutely", "totally", "truly", "recently", "nowadays", "presently", "generally", "personally", "basically",
+        "honestly", "definitely", "simply", "finally", "both", "often", "sometimes", "mainly", "primarily", "particularly",
+        "especially", "officially",
     ),
-    "zh": tuple(
-        ["现在", "已经", "目前", "如今", "最近", "刚刚", "刚", "也", "还", "都", "就", "其实", "一直", "真的", "特别", "非常", "十分", "超级", "超", "很", "挺", "比较", "最", "平时", "通常", "一般", "经常", "常常", "总", "总是", "从小", "确实", "本来", "仍然", "仍", "依然", "主要", "只", "又", "才", "今年", "这几年", "这两年", "以后"]
+    "zh": (
+        "现在", "已经", "目前", "如今", "最近", "刚刚", "刚", "也", "还", "都", "就", "其实", "一直", "真的", "特别", "非常", "十分",
+        "超级", "超", "很", "挺", "比较", "最", "平时", "通常", "一般", "经常", "常常", "总", "总是", "从小", "确实", "本来", "仍然",
+        "仍", "依然", "主要", "只", "又", "才", "今年", "这几年", "这两年",
     ),
-}
+}  # fmt: skip
 """Words that may stand between the words of a frame without changing what it states."""
 
 _APOSTROPHE = "['’ʼ`]"
@@ -281,15 +287,16 @@ def frame_anchors(frame: str, lang: str) -> tuple[str, ...]:
         if isinstance(node, Text):
             found = _longest(_stems(node.text, lang))
         elif isinstance(node, Choice) and not node.optional:
-            each = [_longest(_stems(branch[0].text, lang)) if _plain(branch) else () for branch in node.branches]
+            each = [_branch_anchor(branch, lang) for branch in node.branches]
             found = tuple(word for words in each for word in words) if all(each) else ()
         if found and (not best or min(map(len, found)) > min(map(len, best))):
             best = found
     return best
 
 
-def _plain(branch: tuple[FrameNode, ...]) -> bool:
-    return len(branch) == 1 and isinstance(branch[0], Text)
+def _branch_anchor(branch: tuple[FrameNode, ...], lang: str) -> tuple[str, ...]:
+    only = branch[0] if len(branch) == 1 else None
+    return _longest(_stems(only.text, lang)) if isinstance(only, Text) else ()
 
 
 def _longest(words: Iterable[str]) -> tuple[str, ...]:
