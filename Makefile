@@ -84,9 +84,11 @@ remake:
 	printf '%s\n%s\n' "$(CURDIR)" "$(PYTHON)" > .venv/made-for
 
 .venv/base.stamp: .venv/made-for pyproject.toml
-	$(PY) -m pip install -q --disable-pip-version-check -e .
+	@echo "installing mnemolog and what it needs (once; about half a minute)"
+	@$(PY) -m pip install -q --disable-pip-version-check -e .
 	@touch .venv/base.stamp
 
 .venv/dev.stamp: .venv/made-for pyproject.toml
-	$(PY) -m pip install -q --disable-pip-version-check -e ".[dev]"
+	@echo "installing mnemolog, what it needs and the tools for work on it (once; about a minute)"
+	@$(PY) -m pip install -q --disable-pip-version-check -e ".[dev]"
 	@touch .venv/base.stamp .venv/dev.stamp
