@@ -6,8 +6,10 @@ begins, so that what it reads first (the cursor, the active version) cannot chan
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -37,6 +39,7 @@ class Database:
     def __init__(self, target: Path | str, *, durable: bool = True) -> None:
         self.target = target
         self.read_only = False
+        self._pid = os.getpid()
         self._guard: threading.RLock | None = None
         self._durable = durable
         if isinstance(target, str) and "://" in target:
@@ -58,6 +61,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """One snapshot: all statements inside see the same state."""
+        self._follow_fork()
         with self._guard or nullcontext(), self._errors(), self.engine.connect() as connection, connection.begin():
             yield connection
 
@@ -66,6 +70,7 @@ class Database:
         """One atomic step; commits at the end, or nothing of it happened."""
         if self.read_only:
             raise ReadOnly(f"{self.target} cannot be written: open the memory from a place that can be written")
+        self._follow_fork()
         with (
             self._guard or nullcontext(),
             self._errors(),
@@ -76,6 +81,12 @@ class Database:
 
     def close(self) -> None:
         self.engine.dispose()
+
+    def _follow_fork(self) -> None:
+        """A connection must not be used, or closed, in another process than the one that made it."""
+        if os.getpid() != self._pid:
+            self._pid = os.getpid()
+            self.engine.dispose(close=False)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -127,7 +138,7 @@ class Database:
         )
         if self._durable:
             if uri and not self.read_only:
-                connection.execute("PRAGMA journal_mode=WAL")
+                _use_wal(connection)
             connection.execute("PRAGMA synchronous=FULL")
         else:
             connection.execute("PRAGMA journal_mode=OFF" if uri else "PRAGMA journal_mode=MEMORY")
@@ -140,6 +151,21 @@ class Database:
             connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
         sa.event.listen(self.engine, "begin", begin)
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Readers and the writer do not wait for each other. The switch itself does not wait for other openers, so it is tried
+    again; where it is made already it is nothing."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
+        else:
+            return
 
 
 def upsert(table: sa.Table, dialect: str, update: dict[str, Any] | Sequence[str] | None = None) -> sa.Insert:

@@ -14,8 +14,10 @@ from ..processors.core.ports import EventLog
 from ..schemas.changes import WeekSummarised
 from ..schemas.envelope import Envelope, Position
 from ..schemas.events import SUMMARIES, decode
+from ..schemas.scope import Scope
 from .base import StoreBase
 from .rows import DecidedInput, Row, RowBatch, Statements, summary_row, week_row
+from .tables import Tables
 
 __all__ = ["DecidedInput", "Projector"]
 
@@ -54,35 +56,47 @@ class Projector:
         below the stored cursor is dropped. Returns the (scope, ISO week) pairs that the batch touched, sorted.
         """
         with self._store.writing(self._version) as (connection, current):
-            cursor = self._store.read_offsets(connection, current)
-            if next_changes <= cursor["changes"] and applied_input <= cursor["dynamics"]:
-                return []
-            fresh = [item for item in batch if item.changes_offset >= cursor["changes"]]
-            statements = self._store.statements(current)
-            names = {item.scope for item in fresh} | {scope for scope, _ in states}
-            scope_ids = self._store.scope_ids(connection, sorted(names))
-            rows = RowBatch(connection, statements, scope_ids, self._terms)
-            for item in fresh:
-                rows.add(item)
-            rows.flush()
-            self._write_states(connection, statements, scope_ids, states)
-            offsets = {
-                "changes": max(next_changes, cursor["changes"]),
-                "dynamics": max(applied_input, cursor["dynamics"]),
-            }
-            connection.execute(statements.offset_set, [{"name": name, "value": value} for name, value in offsets.items()])
-            by_id = {scope_id: scope for scope, scope_id in scope_ids.items()}
-            return sorted((by_id[scope_id], week) for scope_id, week in rows.touched_weeks)
+            return self.apply_within(
+                connection, current, batch, states=states, next_changes=next_changes, applied_input=applied_input
+            )
 
-    def apply_summaries(self, log: EventLog, end: int | None = None) -> int:
-        """Projects the summaries topic from where the store stands up to `end` (default: all there is); returns how many
-        records were read."""
+    def apply_within(
+        self,
+        connection: sa.Connection,
+        current: Tables,
+        batch: Sequence[DecidedInput],
+        *,
+        states: Mapping[tuple[str, str], bytes | None],
+        next_changes: int,
+        applied_input: int,
+    ) -> list[tuple[str, str]]:
+        """`apply` as a part of a write transaction that is already open."""
+        cursor = self._store.read_offsets(connection, current)
+        if next_changes <= cursor["changes"] and applied_input <= cursor["dynamics"]:
+            return []
+        fresh = [item for item in batch if item.changes_offset >= cursor["changes"]]
+        statements = self._store.statements(current)
+        names = {item.scope for item in fresh} | {scope for scope, _ in states}
+        scope_ids = self._store.scope_ids(connection, sorted(names))
+        rows = RowBatch(connection, statements, scope_ids, self._terms)
+        for item in fresh:
+            rows.add(item)
+        rows.flush()
+        self._write_states(connection, statements, scope_ids, states)
+        offsets = {"changes": max(next_changes, cursor["changes"]), "dynamics": max(applied_input, cursor["dynamics"])}
+        connection.execute(statements.offset_set, [{"name": name, "value": value} for name, value in offsets.items()])
+        by_id = {scope_id: scope for scope, scope_id in scope_ids.items()}
+        return sorted((by_id[scope_id], week) for scope_id, week in rows.touched_weeks)
+
+    def apply_summaries(self, log: EventLog, end: int | None = None, *, scope: Scope | None = None) -> int:
+        """Projects the summaries topic (of one scope) from where the store stands up to `end` (default: all there is); returns
+        how many records were read."""
         done = 0
         while True:
             with self._store.reading(self._version) as (connection, current):
                 start = self._store.read_offsets(connection, current)["summaries"]
-            limit = SUMMARY_BATCH if end is None else min(SUMMARY_BATCH, end - start)
-            records = list(log.read(SUMMARIES, start, limit)) if limit > 0 else []
+            records = list(log.read(SUMMARIES, start, SUMMARY_BATCH, scope=scope))
+            records = [record for record in records if end is None or record.offset < end]
             if not records:
                 return done
             self.write_summaries(
@@ -91,7 +105,7 @@ class Projector:
             done += len(records)
 
     def write_summaries(self, batch: Sequence[tuple[Envelope, WeekSummarised]], *, first: int, next_summaries: int) -> None:
-        """Writes summary events that were read from offset `first` on; nothing happens where the store is further."""
+        """Writes summary events that were read from offset `first` on; nothing happens where the store is not there."""
         with self._store.writing(self._version) as (connection, current):
             if self._store.read_offsets(connection, current)["summaries"] != first:
                 return
