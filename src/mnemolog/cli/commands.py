@@ -1,0 +1,248 @@
+"""The commands that read and write one memory; each is a few lines over a method of Memory."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..schemas.errors import InvalidInput
+from . import show
+from .codes import Exit
+from .home import one_of, opened, subject_of
+from .output import Output
+from .terminal import Progress
+from .understood import NOTHING, understood
+
+if TYPE_CHECKING:
+    from ..memory import Memory
+
+__all__ = ["HANDLERS", "names_of", "understood_of"]
+
+
+def add(args: argparse.Namespace) -> int:
+    """Records one text and says what was understood."""
+    subject = subject_of(args)
+    text = _stdin() if args.text == "-" else args.text
+    given: dict[str, Any] = {
+        "session": args.session,
+        "role": args.role,
+        "speaker": args.speaker,
+        "agent_id": args.agent,
+        "occurred_at": args.occurred_at,
+        "id": args.id,
+        "metadata": _object("--metadata", args.metadata),
+        "expires_at": args.expires_at,
+        "importance": args.importance,
+    }
+    if args.source is not None:
+        given["source"] = args.source
+    out = Output(json=args.json)
+    with opened(args, make=True) as memory:
+        receipt = memory.add(text, subject=subject, **given)
+        lines = understood_of(memory, subject, receipt.ids[0])
+    out.value({"ids": receipt.ids, "position": receipt.position, "fresh": receipt.fresh, "understood": lines})
+    out.line(f"{receipt.ids[0]}" + ("" if receipt.fresh else "  (was there already)"))
+    out.lines(show.fold(line, show.COLUMNS, "    ", "  ") for line in lines or [NOTHING])
+    return Exit.OK
+
+
+def names_of(memory: Memory, subject: str | None) -> dict[str, str]:
+    """The names of all Forms, by id."""
+    return {form.form_id: form.name or form.key for form in memory.forms(subject=subject, retired=True)}
+
+
+def understood_of(memory: Memory, subject: str | None, turn_id: str) -> list[str]:
+    """What came of one turn, in short lines."""
+    return understood(
+        turn_id,
+        memory.history(subject=subject),
+        memory.pending(subject=subject),
+        memory.timeline(subject=subject),
+        names_of(memory, subject),
+    )
+
+
+def forms(args: argparse.Namespace) -> int:
+    """What is true now."""
+    out = Output(json=args.json)
+    with opened(args) as memory:
+        rows = memory.forms(subject=subject_of(args), form_type=args.form_type, retired=args.retired)
+    out.value(list(rows))
+    for view in rows:
+        out.lines(show.form(view, out.paint))
+        out.line()
+    if not rows:
+        out.note("no Forms yet; `mnemolog search` finds what was said all the same")
+    return Exit.OK
+
+
+def history(args: argparse.Namespace) -> int:
+    """Every version of the slots."""
+    out = Output(json=args.json)
+    subject = subject_of(args)
+    with opened(args) as memory:
+        names = names_of(memory, subject)
+        wanted = args.form_id and one_of("form", args.form_id, list(names), "`forms --retired` lists them with their ids")
+        rows = memory.history(wanted, args.slot, subject=subject)
+    out.value(list(rows))
+    out.lines(show.versions(rows, names, out.paint))
+    if not rows:
+        out.note("no versions" + (f" of a slot {args.slot!r}" if args.slot else ""))
+        return Exit.NO if args.form_id else Exit.OK
+    return Exit.OK
+
+
+def timeline(args: argparse.Namespace) -> int:
+    """What happened and what was decided."""
+    out = Output(json=args.json)
+    with opened(args) as memory:
+        rows = memory.timeline(subject=subject_of(args), since=args.since, until=args.until, limit=args.limit)
+    out.value(list(rows))
+    out.lines(show.timeline(entry, out.paint) for entry in rows)
+    if not rows:
+        out.note("nothing on the timeline")
+    return Exit.OK
+
+
+def summaries(args: argparse.Namespace) -> int:
+    """What each week brought."""
+    out = Output(json=args.json)
+    with opened(args) as memory:
+        rows = memory.summaries(subject=subject_of(args))
+    out.value(list(rows))
+    for view in rows:
+        out.lines(show.summary(view, out.paint))
+    if not rows:
+        out.note("no summaries yet")
+    return Exit.OK
+
+
+def pending(args: argparse.Namespace) -> int:
+    """Lists the open questions, or answers one."""
+    out = Output(json=args.json)
+    subject = subject_of(args)
+    with opened(args) as memory:
+        rows = memory.pending(subject=subject)
+        if args.action != "list":
+            ids = [row.pending_id for row in rows]
+            chosen = one_of("pending question", args.pending_id, ids, "`pending` lists them with their ids")
+            if args.action == "confirm":
+                receipt = memory.confirm(chosen, args.value, subject=subject)
+            else:
+                receipt = memory.reject(chosen, subject=subject)
+            lines = understood_of(memory, subject, receipt.ids[0])
+            out.value({"pending_id": chosen, "action": args.action, "ids": receipt.ids, "understood": lines})
+            out.line(f"{args.action}ed {chosen}")
+            out.lines(show.fold(line, show.COLUMNS, "    ", "  ") for line in lines)
+            return Exit.OK
+    out.value(list(rows))
+    for view in rows:
+        out.lines(show.pending(view, out.paint))
+        out.line()
+    if not rows:
+        out.note("nothing is open")
+    return Exit.OK
+
+
+def search(args: argparse.Namespace) -> int:
+    """The memories that bear on a question."""
+    out = Output(json=args.json)
+    with opened(args) as memory:
+        hits = memory.search(args.query, subject=subject_of(args), limit=args.limit, history=args.history, now=args.now)
+    out.value(list(hits))
+    for hit in hits:
+        out.lines(show.hit(hit, out.paint))
+    if not hits:
+        out.note("nothing found")
+        return Exit.NO
+    return Exit.OK
+
+
+def context(args: argparse.Namespace) -> int:
+    """The prompt text for a question."""
+    out = Output(json=args.json)
+    with opened(args) as memory:
+        found = memory.context(args.query, subject=subject_of(args), budget=args.budget, limit=args.limit, now=args.now)
+    out.value(found)
+    if args.sources:
+        out.lines(show.context(found, out.paint))
+    elif str(found):
+        out.line(str(found))
+    return Exit.OK
+
+
+def rebuild(args: argparse.Namespace) -> int:
+    """Makes the read models anew."""
+    out = Output(json=args.json)
+    progress = Progress("rebuild")
+    with opened(args) as memory:
+        try:
+            report = memory.rebuild(progress.add)
+        finally:
+            progress.close()
+    out.value(report)
+    out.lines(show.report(report))
+    return Exit.OK
+
+
+def verify(args: argparse.Namespace) -> int:
+    """Compares a fresh fold of the log with what is stored."""
+    out = Output(json=args.json)
+    progress = Progress("verify")
+    with opened(args) as memory:
+        try:
+            report = memory.verify(decide=args.decide, progress=progress.add)
+        finally:
+            progress.close()
+    out.value(report)
+    out.lines(show.report(report))
+    return Exit.OK if report.equal else Exit.NO
+
+
+def stats(args: argparse.Namespace) -> int:
+    """Counts, of one scope or of the folder."""
+    out = Output(json=args.json)
+    with opened(args) as memory:
+        counts = memory.stats(subject=subject_of(args, needed=False))
+    out.value(counts)
+    out.lines(show.counts(counts))
+    return Exit.OK
+
+
+def _stdin() -> str:
+    """All of stdin, which must be UTF-8."""
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput("TEXT", f"is not UTF-8: byte 0x{error.object[error.start]:02X} at byte {error.start}") from None
+
+
+def _object(field: str, text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    import json
+
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise InvalidInput(field, f"is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise InvalidInput(field, "is not a JSON object", 'for example {"channel": "mail"}')
+    return found
+
+
+HANDLERS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "add": add,
+    "context": context,
+    "search": search,
+    "forms": forms,
+    "history": history,
+    "timeline": timeline,
+    "summaries": summaries,
+    "pending": pending,
+    "rebuild": rebuild,
+    "verify": verify,
+    "stats": stats,
+}

@@ -1,0 +1,84 @@
+"""Which folder a command works in, and whose memory in it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..schemas.errors import InvalidInput, NotFound, NotOurs
+
+if TYPE_CHECKING:
+    from ..memory import Memory
+
+__all__ = ["default_home", "home_of", "one_of", "opened", "subject_of", "tenant_of"]
+
+_SHORTEST = 4
+
+
+def default_home() -> Path:
+    """Linux: $XDG_DATA_HOME/mnemolog or ~/.local/share/mnemolog; macOS: ~/Library/Application Support/mnemolog; Windows:
+    %LOCALAPPDATA%\\mnemolog."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = str(Path.home() / "Library" / "Application Support")
+    else:
+        base = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return Path(base) / "mnemolog"
+
+
+def home_of(args: argparse.Namespace) -> Path:
+    """--home, else $MNEMOLOG_HOME, else the folder of this user."""
+    given: str | None = getattr(args, "home", None)
+    if given is not None and not given.strip():
+        raise InvalidInput("--home", "is empty", "name a folder")
+    named = given or os.environ.get("MNEMOLOG_HOME")
+    return Path(named).expanduser() if named else default_home()
+
+
+def tenant_of(args: argparse.Namespace) -> str:
+    """--tenant, else `default`."""
+    tenant: str = getattr(args, "tenant", "default")
+    return tenant
+
+
+def subject_of(args: argparse.Namespace, *, needed: bool = True) -> str | None:
+    """The subject that --subject or --user names."""
+    subject: str | None = getattr(args, "subject", None)
+    user: str | None = getattr(args, "user", None)
+    if subject is None and user is None and not needed:
+        return None
+    if subject is None and user is None:
+        raise InvalidInput("subject", "is missing", "say whose memory it is: --user NAME, or --subject project:apollo")
+    from ..producers.turns import resolve_subject
+
+    return resolve_subject(subject, user)
+
+
+@contextmanager
+def opened(args: argparse.Namespace, *, make: bool = False) -> Iterator[Memory]:
+    """The Memory of the command's folder. Only commands that write make a folder that is not there."""
+    path = home_of(args)
+    if not make and not path.exists():
+        raise NotOurs(f"home: there is no memory in {path} (`add` or `import` makes one; --home DIR or MNEMOLOG_HOME names it)")
+    from ..memory import Memory
+
+    with Memory(path, tenant_of(args)) as memory:
+        yield memory
+
+
+def one_of(what: str, given: str, ids: Sequence[str], hint: str) -> str:
+    """The id that `given` is or is the beginning of. Raises NotFound, InvalidInput where it is the beginning of several."""
+    if given in ids:
+        return given
+    found = sorted({item for item in ids if len(given) >= _SHORTEST and item.startswith(given)})
+    if len(found) > 1:
+        raise InvalidInput(what, f"{given!r} is the beginning of {len(found)} ids", "give more of it")
+    if not found:
+        raise NotFound(what, given, hint)
+    return found[0]

@@ -1,0 +1,75 @@
+"""Runs one command: an error of mnemolog is one line on stderr and an exit code, never a traceback."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+
+from ..schemas.errors import InvalidInput, MnemologError
+from .codes import Exit, code_of
+from .parser import build
+from .terminal import argument, use_utf8
+
+__all__ = ["main", "run"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The exit code of the command line. Never raises but for SystemExit of --help and --version."""
+    use_utf8()
+    try:
+        code = run([argument(text) for text in (sys.argv[1:] if argv is None else argv)])
+        sys.stdout.flush()
+    except MnemologError as error:
+        _say(str(error))
+        return code_of(error)
+    except KeyboardInterrupt:
+        _say("interrupted: what was recorded stays")
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        # The reader of stdout is gone; the interpreter's own flush at exit must find somewhere to write.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.PIPE
+    except Exception as error:
+        if os.environ.get("MNEMOLOG_DEBUG"):
+            raise
+        _say(f"a bug: {type(error).__name__}: {error} (MNEMOLOG_DEBUG=1 shows where; nothing that was recorded is lost)")
+        return Exit.BUG
+    return code
+
+
+def run(argv: Sequence[str]) -> int:
+    """Parses and runs; raises what goes wrong."""
+    args = build().parse_args(argv)
+    args.json = getattr(args, "json", False)
+    _checked(args)
+    if args.command == "demo":
+        from .demo import demo
+
+        return demo(args)
+    if args.command == "import":
+        from .importing import import_files
+
+        return import_files(args)
+    from .commands import HANDLERS
+
+    return HANDLERS[args.command](args)
+
+
+def _checked(args: argparse.Namespace) -> None:
+    """What argparse cannot say."""
+    if args.command == "pending":
+        if args.action == "list" and (args.pending_id or args.value is not None):
+            raise InvalidInput("ID", "is for confirm and reject", "mnemolog pending confirm ID")
+        if args.action != "list" and not args.pending_id:
+            raise InvalidInput("ID", "is missing", "`mnemolog pending` lists the questions with their ids")
+        if args.action == "reject" and args.value is not None:
+            raise InvalidInput("--value", "goes with confirm", "confirm with another value, or reject")
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError):
+        sys.stderr.write("mnemolog: " + " ".join(text.split()) + "\n")
