@@ -1,0 +1,150 @@
+"""Whether the words support a value: a text that only fills the place of a value ("it", "a lot", "on the list") is none. Where
+this says no, nothing is extracted."""
+
+from __future__ import annotations
+
+import re
+
+from ....schemas.forms import Slot
+from .words import words
+
+__all__ = ["MAX_TEXT_EN", "MAX_TEXT_ZH", "supports"]
+
+MAX_TEXT_EN = 90
+"""The longest text value, in characters; longer ones are stories, not values."""
+MAX_TEXT_ZH = 30
+
+_EMPTY_EN = frozenset(
+    words(
+        """
+        it this that these those them him her us me you they he she we what how when where why who which there here so
+        such one ones some any all both each everything nothing anything something everyone nobody anyone someone
+        people things thing stuff lot lots bit little much many more most less least few enough too very well good bad
+        ok okay fine sure yes no not never always often sometimes again back away home out up down on off in over
+        under around about now then today tomorrow yesterday tonight later soon early late time times day days way
+        ways kind sort part rest end beginning fact idea point question questions problem problems issue issues reason
+        feeling hard fun done ready busy tired hungry happy sad sick bored alone lost glad sorry afraid excited
+        nervous right wrong true false same different able free available serious kidding joking going doing trying
+        looking thinking wondering hoping the a an my your his their our its and or but if because yourself myself
+        himself themselves itself minute second moment while really actually just still also anyway whatever whichever
+        whoever mine yours theirs tbh lol haha work job school bed breakfast luck love hell heaven peace pain trouble
+        charge love hurry rush mood middle night nights nowhere somewhere anywhere everywhere list way meeting call
+        phone line fear hope general particular once twice first last next
+        """
+    )
+)
+_PREFIX_EN = re.compile(
+    r"(?:it|this|that|these|those|them|you|your|yours|what|how|when|where|why|who|whoever|whatever|which|whether|if|as|"
+    r"than|because|not|no|never|none|nothing|being\sable|him|her|them|us|"
+    r"his|their|the\s(?:way|idea|fact|thought|look|sound|feeling|first|second|last|same|other|one|ones|most|best|worst|"
+    r"thing|things|middle|end|mood|process|time)|so|too|very|such|either|neither|myself|all\s(?:of|that|this|the)|"
+    r"some\sof|both\sof|one\sof\s(?:those|these|them)|a\s(?:lot|bit|little|few|couple|while|moment|minute|second|question|"
+    r"problem|feeling|hard|good\stime|great\stime|bad)|there|here|going\sto|about\sto|able\sto|supposed|"
+    r"to\s(?:say|tell|ask|know|think|see\s(?:you|it|that|if|how|what)|be\s(?:honest|fair|clear|sure|able)|have\syou|hear|"
+    r"thank|make\ssure))\b",
+    re.IGNORECASE,
+)
+_PRONOUN_IN = re.compile(
+    r"\b(?:i|you|we|they|he|she|it)\s(?:am|is|are|was|were|have|had|do|did|can|will|would|should|could|\w+ed)\b|\b(?:i|"
+    r"you|we|they|he|she)['’](?:m|re|ve|ll|d)\b",
+    re.IGNORECASE,
+)
+_CAPITAL = re.compile(r"[A-ZÀ-ÖØ-ÞĀ-ŽА-Я]")
+_NAME_WORD = re.compile(
+    r"(?:[A-ZÀ-ÖØ-ÞĀ-ŽА-Я][\w'’.-]*|de|da|di|del|della|van|von|der|den|la|le|el|al|bin|ibn|ben|y|of|and|the|for)$"
+)
+_NAME_END = re.compile(r"(?:de|da|di|del|della|van|von|der|den|la|le|y|of|and|the|for)$")
+_LOWER_NAME = re.compile(r"[a-zà-öø-ÿ][a-zà-öø-ÿ'’-]{1,20}(?:\s[a-zà-öø-ÿ][a-zà-öø-ÿ'’-]{1,20}){0,2}$")
+_NOT_LOWER_NAME = re.compile(
+    r"\b(?:the|a|an|my|your|his|her|their|our|some|any|this|that|it|not|very|so|too|at|in|on|to|for|with|and|or|but|if|"
+    r"when|who|late|early|soon|old|new|good|bad|nice|great|small|big|large|little|tiny|cheap|quiet|busy|"
+    r"student|doctor|nurse|teacher|person|man|woman|guy|girl|boy|kid|dog|cat|flat|house|apartment|room|place|city|town|"
+    r"village|country|countryside|suburbs?|downtown|abroad|sick|ill|tired|hungry|away|outside|inside|upstairs|"
+    r"downstairs|nearby|everywhere|somewhere|vegan|vegetarian|married|single|called|named|asap|maybe|crazy|anytime|"
+    r"whenever|lonely|alone|happy|sad|going|doing|being|having|working|living|getting|coming|important|secret|"
+    r"one|two|three|four|five|six|seven|eight|nine|ten|pretty|really|long|short|weird|common|rare|hard|easy)\b"
+)
+_PLACE_NO = re.compile(r"(?:a|an|my|your|his|her|their|our|some|this|that|with|about|of)\s", re.IGNORECASE)
+_PLACE_WORD = re.compile(
+    r"\b(?:street|st|road|rd|lane|avenue|ave|square|drive|court|way|park|hill|bridge|garden|quay|row|terrace|district|"
+    r"neighbourhood|neighborhood|quarter|centre|center|city|town|village|county|island|coast|bay|valley|north|south|east|"
+    r"west|province|state)\b",
+    re.IGNORECASE,
+)
+
+_EMPTY_ZH = frozenset(
+    words(
+        """
+        它 他 她 你 我 这 那 这个 那个 这样 那样 这里 那里 这儿 那儿 什么 哪里 怎么 东西 事 事情 人 自己 一个 一下 一点 有点 很 好 不 没 是 的 了 吗 呢 吧 啊 都 也 还 就 会 要 能 有
+        在 说 看 想 做 去 来 家 家里 外面 里面 上面 下面 时候 问题 意思 样子 感觉 今天 明天 昨天 现在 以后 以前 最近 别人 大家 你们 他们 我们 人家 回家 上班 下班 工作 学习 睡觉 吃饭 开会 忙
+        累 饿 困 病 烦 开心 难过 生气 高兴 认真的 真的 假的 对的 错的 一样 同意 知道 觉得 认为 开玩笑 说真的 干嘛 干什么 哪儿 谁 电话 路上 车上 床上 一起 新的 旧的 行 可以 不行
+        """
+    )
+)
+_PREFIX_ZH = re.compile(
+    r"(?:你|您|他|她|它|这|那|什么|怎么|哪|谁|几|不是|不|没|为了|因为|如果|说|是否|要是|一直|一定|一样|一起|一边|必须|应该|可以|可能|已经|正在|刚|才|再|又|跟你|和你|给你|让|把|被|对你|为什么|"
+    r"多少|吗|呢|的|了|着|过|来说|"
+    r"自己的?$|一会|一下|有点|有些|所有|任何|每|最近|现在|今天|明天|昨天|之前|之后|以前|以后)"
+)
+_SUFFIX_ZH = re.compile(
+    r"(?:不|没|没有|别|的时候|的话|的人|的感觉|的问题|一下|什么|怎么|吗|呢|吧|啊|是|在|和|跟|把|被|让|要|会|能|很|太|最|不过|但是|因为)$"
+)
+_VERB_IN_ZH = re.compile(r"[你您]|我(?!的)|但是|因为|所以|如果|[?？!！。]")
+_PLACE_NO_ZH = re.compile(
+    r"^(?:一[个家间栋座套处]|这|那|哪|里面|外面|学校|公司|家|家里|宿舍|楼上|楼下|附近|旁边|朋友家|父母家|床|心|梦|路|网|线)|(?:的房子|的公寓|的房间|的家|身边|心里|脑子|一起|很久)$|"
+    r"[吃喝玩看听说想做买卖学睡]"
+)
+
+
+def supports(slot: Slot, text: str, lang: str, *, lower: bool, phrase: bool = False) -> bool:
+    """Whether `text` can be a value of the text slot `slot`; `lower` where the speaker types without capitals."""
+    if not any(char.isalnum() for char in text):
+        return False
+    if lang == "zh" and not text.isascii():
+        return _supports_zh(slot, text)
+    if len(text) > MAX_TEXT_EN or len(text.split()) > (14 if phrase else 9):
+        return False
+    folded = text.casefold()
+    words = folded.split()
+    if slot.shape in ("email", "phone", "time_zone"):
+        return True
+    if all(word in _EMPTY_EN for word in words) or _PREFIX_EN.match(text) or _PRONOUN_IN.search(text):
+        return False
+    if len(text) < 2 and slot.shape:
+        return False
+    if slot.shape == "name":
+        return _is_name(text, lower=lower)
+    if slot.shape == "place":
+        return _is_place(text, lower=lower)
+    return True
+
+
+def _is_name(text: str, *, lower: bool) -> bool:
+    words = text.split()
+    if len(words) > 5:
+        return False
+    if all(_NAME_WORD.match(word) for word in words) and _CAPITAL.match(words[0]) and not _NAME_END.match(words[-1]):
+        return words[0].casefold() not in _EMPTY_EN
+    return lower and _LOWER_NAME.match(text) is not None and not _NOT_LOWER_NAME.search(text) and words[0] not in _EMPTY_EN
+
+
+def _is_place(text: str, *, lower: bool) -> bool:
+    if _PLACE_NO.match(text):
+        return False
+    if _CAPITAL.search(text):
+        return True
+    if re.match(r"\d", text) and _PLACE_WORD.search(text):
+        return True
+    return lower and _LOWER_NAME.match(text) is not None and not _NOT_LOWER_NAME.search(text)
+
+
+def _supports_zh(slot: Slot, text: str) -> bool:
+    if len(text) > MAX_TEXT_ZH or text in _EMPTY_ZH:
+        return False
+    if _PREFIX_ZH.match(text) or _SUFFIX_ZH.search(text) or _VERB_IN_ZH.search(text):
+        return False
+    if slot.shape == "name":
+        return len(text) <= 12 and not re.search(r"[的了是在不没有很]|什么|一个", text)
+    if slot.shape == "place":
+        return len(text) >= 2 and not _PLACE_NO_ZH.search(text)
+    return True
