@@ -22,7 +22,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("query",),
     ("replay",),
     ("", "home", "memory"),
-    ("query.service", "query.frameworks", "cli"),
+    ("query.service", "query.frameworks", "demo"),
+    ("cli",),
     ("__main__",),
 )
 """What may import what: a module imports its own unit and those of earlier layers; units of one layer never each other, but
