@@ -21,7 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("processors",),
     ("query",),
     ("replay",),
-    ("", "home", "memory"),
+    ("", "aio", "face", "home", "memory"),
     ("query.service", "query.frameworks", "demo"),
     ("cli",),
     ("__main__",),
