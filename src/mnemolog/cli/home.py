@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..schemas.errors import InvalidInput, NotFound, NotOurs
+from .terminal import argument, path_of
 
 if TYPE_CHECKING:
     from ..memory import Memory
@@ -38,7 +39,7 @@ def home_of(args: argparse.Namespace) -> Path:
     if given is not None and not given.strip():
         raise InvalidInput("--home", "is empty", "name a folder")
     named = given or os.environ.get("MNEMOLOG_HOME")
-    return Path(named).expanduser() if named else default_home()
+    return Path(path_of(named)).expanduser() if named else default_home()
 
 
 def tenant_of(args: argparse.Namespace) -> str:
@@ -65,7 +66,7 @@ def opened(args: argparse.Namespace, *, make: bool = False) -> Iterator[Memory]:
     """The Memory of the command's folder. Only commands that write make a folder that is not there."""
     path = home_of(args)
     if not make and not path.exists():
-        raise NotOurs(f"home: there is no memory in {path} (`add` or `import` makes one; --home DIR or MNEMOLOG_HOME names it)")
+        raise NotOurs(f"home: there is no memory in {argument(str(path))} (`add` or `import` makes one; --home DIR or MNEMOLOG_HOME names it)")
     from ..memory import Memory
 
     with Memory(path, tenant_of(args)) as memory:

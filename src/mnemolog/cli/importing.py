@@ -22,7 +22,7 @@ from ..schemas.scope import Scope, check_name
 from .codes import Exit
 from .home import opened, subject_of, tenant_of
 from .output import Output
-from .terminal import Progress
+from .terminal import Progress, path_of
 
 if TYPE_CHECKING:
     from ..memory import Memory
@@ -99,7 +99,7 @@ def _readable(files: list[str]) -> None:
         if file == "-":
             continue
         try:
-            with open(file, "rb"):
+            with open(path_of(file), "rb"):
                 pass
         except OSError as error:
             raise InvalidInput("FILE", f"cannot read {file}: {error.strerror or error}") from None
@@ -111,7 +111,7 @@ def _stream(file: str) -> Iterator[tuple[BinaryIO, int]]:
     if file == "-":
         yield sys.stdin.buffer, 0
         return
-    with open(file, "rb") as stream:
+    with open(path_of(file), "rb") as stream:
         yield stream, os.fstat(stream.fileno()).st_size
 
 

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .terminal import Paint, fold
 
 if TYPE_CHECKING:
+    from ..query.hits import Hit
+    from ..replay.rebuild import RebuildReport
+    from ..replay.verify import VerifyReport
     from ..schemas.observations import Evidence
     from ..schemas.values import Value
     from ..schemas.views import FormView, PendingView, SlotView, SummaryView, TimelineEntry, VersionView
 
-__all__ = ["COLUMNS", "day", "form", "moment", "pending", "quoted", "summary", "timeline", "value", "versions"]
+__all__ = [
+    "COLUMNS",
+    "context",
+    "counts",
+    "day",
+    "form",
+    "hit",
+    "pending",
+    "quoted",
+    "report",
+    "summary",
+    "timeline",
+    "value",
+    "versions",
+]
 
 COLUMNS = 80
 _QUOTE = 60
@@ -21,11 +38,6 @@ _QUOTE = 60
 def day(time: str) -> str:
     """`2026-05-07`."""
     return time[:10]
-
-
-def moment(time: str) -> str:
-    """`2026-05-07 13:00` (UTC)."""
-    return time[:16].replace("T", " ")
 
 
 def value(given: Value | None) -> str:
@@ -44,13 +56,20 @@ def quoted(evidence: Sequence[Evidence]) -> str:
     return f'"{words}" ({last.turn_id})'
 
 
-def form(view: FormView, paint: Paint) -> Iterator[str]:
-    """A Form with its slots, and below each the words it rests on."""
+def form(view: FormView, paint: Paint, past: Sequence[VersionView] = ()) -> Iterator[str]:
+    """A Form with its slots; below each the words it rests on and, of `past`, the values that it had before."""
     state = "" if view.status == "current" else f" ({view.status})"
     yield paint(f"{view.form_type}: {view.name or view.key}", "bold") + state + paint(f"  {view.form_id}", "dim")
     for slot in view.slots:
         yield fold(_slot(slot), COLUMNS, "      ", "  ")
         yield paint(fold(f"from {quoted(slot.evidence)}", COLUMNS, "      ", "      "), "dim")
+        for row in past:
+            if (row.slot, row.element) == (slot.slot, slot.element):
+                because = f" because {row.cause}" if row.cause else ""
+                was = (
+                    f"before: v{row.version} {value(row.value)}  [{day(row.valid_from)} to {day(row.valid_to or '')}]{because}"
+                )
+                yield paint(fold(was, COLUMNS, "        ", "      "), "yellow")
 
 
 def _slot(slot: SlotView) -> str:
@@ -100,3 +119,51 @@ def pending(view: PendingView, paint: Paint) -> Iterator[str]:
     yield fold(f"{view.form_type}: {view.name}, {view.slot} = {value(view.value)}; {view.why}", COLUMNS, "    ", "  ")
     yield paint(fold(f"from {quoted(view.evidence)}", COLUMNS, "    ", "  "), "dim")
     yield paint(f"  {view.pending_id}", "dim")
+
+
+def hit(found: Hit, paint: Paint) -> Iterator[str]:
+    """What was found, where it is from, how it was found."""
+    marks = [found.kind] if found.status in ("current", "said", "happened") else [found.kind, found.status]
+    who = f"{found.speaker or found.role}: " if found.kind == "turn" else ""
+    yield fold(f"{who}{found.text}", COLUMNS, "    ", "  ")
+    yield paint(
+        fold(
+            f"{', '.join(marks)}; {day(found.occurred_at)}; by {', '.join(found.routes)}; from {', '.join(found.event_ids)}",
+            COLUMNS,
+            "    ",
+            "    ",
+        ),
+        "dim",
+    )
+
+
+def report(found: VerifyReport | RebuildReport) -> Iterator[str]:
+    """A verification or a rebuild, field by field."""
+    import msgspec
+
+    yield from counts(msgspec.to_builtins(found))
+
+
+def counts(given: Mapping[str, Any], indent: str = "  ") -> Iterator[str]:
+    """Names and values, nested ones indented; empty lists are left out."""
+    flat = [name for name, item in given.items() if not isinstance(item, dict | list)]
+    room = max((len(name) for name in flat), default=0)
+    for name, item in given.items():
+        title = name.replace("_", " ")
+        if isinstance(item, dict):
+            if item:
+                yield f"{indent}{title}"
+                yield from counts(item, indent + "  ")
+        elif isinstance(item, list):
+            for entry in item:
+                yield fold(f"{title}: {_entry(entry)}", COLUMNS, indent + "  ", indent)
+        else:
+            shown = f"{item:,}" if isinstance(item, int) and not isinstance(item, bool) else str(item)
+            shown = {"True": "yes", "False": "no"}.get(shown, shown)
+            yield f"{indent}{title:<{room}}  {shown}"
+
+
+def _entry(entry: Any) -> str:
+    if isinstance(entry, dict):
+        return ", ".join(f"{name} {item}" for name, item in entry.items() if item not in ("", None))
+    return str(entry)

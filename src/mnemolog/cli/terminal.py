@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import TextIO
 
-__all__ = ["Paint", "Progress", "argument", "fold", "use_utf8", "width"]
+__all__ = ["Paint", "Progress", "argument", "fold", "path_of", "use_utf8", "width"]
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
@@ -30,6 +30,11 @@ def argument(text: str) -> str:
         return os.fsencode(text).decode("utf-8")
     except UnicodeError:
         return text
+
+
+def path_of(text: str) -> str:
+    """The name that the file system knows an argument by, where that is not UTF-8."""
+    return text if os.name == "nt" else os.fsdecode(text.encode("utf-8", "surrogateescape"))
 
 
 class Paint:
