@@ -33,7 +33,7 @@ from .tables import TOPIC_TABLES, look, make
 
 __all__ = ["SqliteLog"]
 
-CHUNK_ROWS = 2048
+CHUNK_ROWS = 512
 """A read fetches so many records at a time ..."""
 CHUNK_BYTES = 4 * 1024 * 1024
 """... or this many bytes of them, and holds no lock and no transaction in between."""
