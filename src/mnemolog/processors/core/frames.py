@@ -26,27 +26,24 @@ _MIDDLE = 60
 """The longest value with words of the frame behind it."""
 
 ADVERBS: dict[str, tuple[str, ...]] = {
-    "en": (
-        "really", "now", "currently", "also", "just", "still", "already", "actually", "usually", "always", "mostly", "only",
-        "even", "absolutely", "totally", "truly", "recently", "nowadays", "presently", "generally", "personally", "basically",
-        "honestly", "definitely", "simply", "finally", "both", "often", "sometimes", "mainly", "primarily", "particularly",
-        "especially", "officially",
-    ),
+    "en": ("now", "also", "just", "still", "already", "always", "only", "even", "often", "both", "nowadays", "sometimes"),
     "zh": (
-        "现在", "已经", "目前", "如今", "最近", "刚刚", "刚", "也", "还", "都", "就", "其实", "一直", "真的", "特别", "非常", "十分",
-        "超级", "超", "很", "挺", "比较", "最", "平时", "通常", "一般", "经常", "常常", "总", "总是", "从小", "确实", "本来", "仍然",
-        "仍", "依然", "主要", "只", "又", "才", "今年", "这几年", "这两年",
+        "现在", "已经", "目前", "如今", "最近", "刚刚", "刚", "也", "还", "都", "就", "其实", "一直", "真的", "特别", "非常",
+        "十分",        "超级", "超", "很", "挺", "比较", "最", "平时", "通常", "一般", "经常", "常常", "总", "总是", "从小", "确实", "本来",
+        "仍然",         "仍", "依然", "主要", "只", "又", "才", "今年", "这几年", "这两年",
     ),
 }  # fmt: skip
-"""Words that may stand between the words of a frame without changing what it states."""
+"""Words that may stand between the words of a frame without changing what it states; in English also those in -ly."""
 
 _APOSTROPHE = "['’ʼ`]"
 _GAP = r"\s{1,8}"
 _SEP = rf"(?:{_GAP}|(?<![\w'’]))"
-_EN_ADVERBS = rf"(?:(?:{'|'.join(ADVERBS['en'])}){_GAP}){{0,2}}"
+# hardly, barely, rarely, nearly, probably, supposedly do change it
+_LY = r"(?!hard|bare|rare|near|scarce|possib|probab|suppos|alleg)[a-z]{2,10}ly"
+_EN_ADVERBS = rf"(?:(?:{'|'.join(ADVERBS['en'])}|{_LY}){_GAP}){{0,2}}"
 _ZH_ADVERBS = rf"(?:(?:{'|'.join(sorted(ADVERBS['zh'], key=len, reverse=True))})\s{{0,2}}){{0,3}}"
 _STOP = r"\n!?;。！？；"
-_VALUE_CHAR = rf"(?:[^{_STOP}.]|\.(?=\w)|(?:(?<=\bSt)|(?<=\bDr)|(?<=\bMr)|(?<=\bMs)|(?<=\bMrs))\.)"
+_VALUE_CHAR = rf"(?:[^{_STOP}.]|\.(?=\w)|(?<=\b[SDM][trs])\.)"
 _EDGE = r"[^\s,，、:：.·" + _STOP + "]"
 _EN_START = rf"(?:^|(?<=[,:(\"“{_STOP}，：])|(?<=\.\s)|(?<=^))\s{{0,8}}"
 _ZH_START = rf"(?:^|(?<=[,:\s（(\"“{_STOP}，：、.]))"
@@ -83,6 +80,7 @@ _OWNER_EN = (
     r"|(?-i:[A-Z][\w-]{0,30}(?:\s[A-Z][\w-]{0,30})?)(?:['’]s|['’]))"
 )
 _SUBJECT_ZH = r"(?P<subject>他们|她们|他|她|它|[\u4e00-\u9fffA-Za-z·]{1,10}?)"
+_AUXILIARIES = {"am", "is", "are", "was", "were", "have", "has", "had", "do", "not", "can", "will", "would", "been", "got"}
 _NO_S = {"will", "would", "can", "could", "should", "must", "may", "might", "used", "did", "was", "had", "never", "not"}
 
 
@@ -124,6 +122,10 @@ class _English:
         self._subject_done = False
         self._verb_next = False
         self._words = 0
+        self._led = False
+        self._inside = 0
+        self._sure = False
+        self._auxiliary = False
 
     def pattern(self, frame: str) -> str:
         for find, full in _EXPAND:
@@ -151,23 +153,38 @@ class _English:
         return out
 
     def _choice(self, node: Choice) -> str:
-        words, verb = self._words, self._verb_next
-        branches: list[str] = []
+        verb, sure = self._verb_next, self._sure
+        led = self._words > 0 and not self._led
+        lead = self._separator()
+        self._inside += 1
+        words = self._words
+        joined: list[str] = []
+        shortened: list[str] = []
         after, verb_after = words, verb
         for branch in node.branches:
-            self._words, self._verb_next = words, verb
-            branches.append(self._nodes(branch))
-            after = max(after, self._words)
-            verb_after = self._verb_next and verb_after
+            self._words, self._verb_next, self._sure = words, verb, sure
+            if led and _first_word(branch) in _SHORT:
+                self._words -= 1
+                shortened.append(self._nodes(branch))
+            else:
+                self._led = True
+                joined.append(self._nodes(branch))
+                self._led = False
+            after, verb_after = max(after, self._words), verb_after and self._verb_next
+        self._inside -= 1
+        self._sure, self._auxiliary = sure or not node.optional, False
         # an optional branch may be absent, and the verb may then still come
         self._words, self._verb_next = after, verb if node.optional else verb_after
-        return f"(?:{'|'.join(branches)}){'?' if node.optional else ''}"
+        either = [*([f"{lead}(?:{'|'.join(joined)})"] if joined else []), *shortened]
+        return f"(?:{'|'.join(either)}){'?' if node.optional else ''}"
 
     def _text(self, text: str) -> str:
         out = ""
         words = text.split()
         index = 0
         while index < len(words):
+            if index:
+                self._sure, self._auxiliary = True, words[index - 1].lower() in _AUXILIARIES
             word = words[index]
             following = words[index + 1].lower() if index + 1 < len(words) else ""
             if following == "not":
@@ -176,13 +193,20 @@ class _English:
             else:
                 out += self._word(word)
                 index += 1
+        self._sure = self._sure or (bool(words) and not self._inside)
+        self._auxiliary = False
         return out
 
     def _separator(self) -> str:
+        """What stands before the next word; nothing where a choice has written it already."""
+        if self._led:
+            self._led = False
+            return ""
         self._words += 1
         if self._words == 1:
             return r"(?<![\w'’])"
-        return _SEP + (_EN_ADVERBS if self._words <= 4 else "")
+        adverbs = self._words <= 6 and (not self._inside or self._auxiliary)
+        return (_GAP if self._sure else _SEP) + (_EN_ADVERBS if adverbs else "")
 
     def _negated(self, word: str) -> str:
         verb, lower = self._verb_next and self._third, word.lower()
@@ -207,11 +231,10 @@ class _English:
         if not self._third and lower in ("i", "my"):
             return self._separator() + ("(?:I(?=\\b|m\\b)|we\\b)" if lower == "i" else "(?:my|our)\\b")
         verb, self._verb_next = self._verb_next, self._verb_next and lower in ADVERBS["en"]
-        before = self._words
+        short = _SHORT.get(lower) if self._words and not self._led else None
         lead = self._separator()
-        short = _SHORT.get(lower) if before else None
         if verb and self._third and lower not in ADVERBS["en"]:
-            body, short = _third_person(lower), _SHORT.get({"am": "is", "have": "has"}.get(lower, lower))
+            body, short = _third_person(lower), short and _SHORT.get({"am": "is", "have": "has"}.get(lower, lower))
         else:
             body = "(?:am|are)" if lower == "am" else re.escape(lower).replace("'", _APOSTROPHE)
         if not body[-1].isalnum() and body[-1] != ")":
@@ -228,6 +251,11 @@ def _third_person(verb: str) -> str:
     if verb.endswith("y") and verb[-2:-1] not in "aeiou":
         return f"{re.escape(verb[:-1])}(?:y|ies)"
     return f"{re.escape(verb)}(?:e?s)?"
+
+
+def _first_word(branch: tuple[FrameNode, ...]) -> str:
+    node = branch[0] if branch else None
+    return node.text.split()[0].lower() if isinstance(node, Text) and node.text.strip() else ""
 
 
 def _words_follow(nodes: tuple[FrameNode, ...], index: int) -> bool:

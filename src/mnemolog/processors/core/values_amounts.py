@@ -1,5 +1,5 @@
-"""Sums of money and counted or measured numbers inside a text. A marked amount ($5k, 五千块) is money; a bare number is money only
-where the text has no marked one and the number is no date, no length of time and no count of something else."""
+"""Sums of money and counted or measured numbers inside a text. A marked amount ($5k, 五千块) is money; a bare number is
+money only where the text has no marked one and the number is no date, no length of time and no count of something else."""
 
 from __future__ import annotations
 
@@ -14,26 +14,36 @@ from .values_numbers import EN_NUMBER, ZH_NUMERAL, iter_numerals, plain, read_nu
 
 __all__ = ["iter_money", "iter_numbers"]
 
-_SYMBOLS = {"$": "USD", "US$": "USD", "USD": "USD", "HK$": "HKD", "A$": "AUD", "AU$": "AUD", "C$": "CAD", "CA$": "CAD", "S$": "SGD",
-            "€": "EUR", "EUR": "EUR", "£": "GBP", "GBP": "GBP", "￥": "CNY", "RMB": "CNY", "CNY": "CNY", "JPY": "JPY", "₹": "INR",
-            "INR": "INR", "₩": "KRW", "KRW": "KRW", "₽": "RUB", "CHF": "CHF", "HKD": "HKD", "TWD": "TWD", "NT$": "TWD",
-            "AUD": "AUD", "CAD": "CAD", "SGD": "SGD"}  # fmt: skip
-_WORDS = {"dollar": "USD", "us dollar": "USD", "buck": "USD", "usd": "USD", "euro": "EUR", "eur": "EUR", "pound": "GBP",
-          "pound sterling": "GBP", "quid": "GBP", "gbp": "GBP", "yuan": "CNY", "rmb": "CNY", "cny": "CNY", "renminbi": "CNY",
-          "kuai": "CNY", "yen": "JPY", "jpy": "JPY", "won": "KRW", "krw": "KRW", "rupee": "INR", "inr": "INR", "ruble": "RUB",
-          "swiss franc": "CHF", "franc": "CHF", "chf": "CHF", "hong kong dollar": "HKD", "hkd": "HKD",
-          "canadian dollar": "CAD", "cad": "CAD", "australian dollar": "AUD", "aud": "AUD", "singapore dollar": "SGD",
-          "sgd": "SGD", "twd": "TWD", "块": "CNY", "块钱": "CNY", "元": "CNY", "元人民币": "CNY", "人民币": "CNY", "元钱": "CNY",
-          "圆": "CNY", "美元": "USD", "美金": "USD", "刀": "USD", "欧元": "EUR", "英镑": "GBP", "镑": "GBP", "日元": "JPY",
-          "日圆": "JPY", "港币": "HKD", "港元": "HKD", "台币": "TWD", "新台币": "TWD", "韩元": "KRW", "韩币": "KRW",
-          "卢布": "RUB", "瑞士法郎": "CHF", "澳元": "AUD", "加元": "CAD", "新元": "SGD", "卢比": "INR", "€": "EUR", "£": "GBP",
-          "$": "USD", "￥": "CNY"}  # fmt: skip
-_SYMBOL = r"(?:(?:US|HK|AU|CA|NT|A|C|S)?\$|[€£¥￥₹₩₽]|(?:USD|EUR|GBP|RMB|CNY|JPY|CHF|HKD|INR|KRW|TWD|AUD|CAD|SGD)(?=[\s0-9])|人民币|港币|美金)"
+_SYMBOLS = {
+    "$": "USD", "US$": "USD", "USD": "USD", "HK$": "HKD", "A$": "AUD", "AU$": "AUD", "C$": "CAD", "CA$": "CAD",
+    "S$": "SGD", "€": "EUR", "EUR": "EUR", "£": "GBP", "GBP": "GBP", "￥": "CNY", "RMB": "CNY", "CNY": "CNY",
+    "JPY": "JPY", "₹": "INR", "INR": "INR", "₩": "KRW", "KRW": "KRW", "₽": "RUB", "CHF": "CHF", "HKD": "HKD",
+    "TWD": "TWD", "NT$": "TWD", "AUD": "AUD", "CAD": "CAD", "SGD": "SGD",
+}  # fmt: skip
+_WORDS = {
+    "dollar": "USD", "us dollar": "USD", "buck": "USD", "usd": "USD", "euro": "EUR", "eur": "EUR", "pound": "GBP",
+    "pound sterling": "GBP", "quid": "GBP", "gbp": "GBP", "yuan": "CNY", "rmb": "CNY", "cny": "CNY",
+    "renminbi": "CNY", "kuai": "CNY", "yen": "JPY", "jpy": "JPY", "won": "KRW", "krw": "KRW", "rupee": "INR",
+    "inr": "INR", "ruble": "RUB", "swiss franc": "CHF", "franc": "CHF", "chf": "CHF", "hong kong dollar": "HKD",
+    "hkd": "HKD", "canadian dollar": "CAD", "cad": "CAD", "australian dollar": "AUD", "aud": "AUD",
+    "singapore dollar": "SGD", "sgd": "SGD", "twd": "TWD", "块": "CNY", "块钱": "CNY", "元": "CNY", "元人民币": "CNY",
+    "人民币": "CNY", "元钱": "CNY", "圆": "CNY", "美元": "USD", "美金": "USD", "刀": "USD", "欧元": "EUR",
+    "英镑": "GBP", "镑": "GBP", "日元": "JPY", "日圆": "JPY", "港币": "HKD", "港元": "HKD", "台币": "TWD",
+    "新台币": "TWD", "韩元": "KRW", "韩币": "KRW", "卢布": "RUB", "瑞士法郎": "CHF", "澳元": "AUD", "加元": "CAD",
+    "新元": "SGD", "卢比": "INR", "€": "EUR", "£": "GBP", "$": "USD", "￥": "CNY",
+}  # fmt: skip
+_SYMBOL = (
+    r"(?:(?:US|HK|AU|CA|NT|A|C|S)?\$|[€£¥￥₹₩₽]"
+    r"|(?:USD|EUR|GBP|RMB|CNY|JPY|CHF|HKD|INR|KRW|TWD|AUD|CAD|SGD)(?=[\s0-9])|人民币|港币|美金)"
+)
 _EN_WORD = (
     r"(?:(?:US|hong\skong|canadian|australian|singapore)\s{1,2}dollars?|dollars?|bucks?|euros?|pounds?(?:\ssterling)?|quid|yuan|renminbi|kuai"
     r"|yen|won|rupees?|rubles?|swiss\sfrancs?|francs?|usd|eur|gbp|rmb|cny|jpy|krw|inr|chf|hkd|cad|aud|sgd|twd)\b"
 )
-_ZH_WORD = r"(?:元人民币|人民币|块钱?|元钱?|圆|美元|美金|刀(?!具|子|片)|欧元|英镑|镑|日元|日圆|港币|港元|新?台币|韩元|韩币|卢布|瑞士法郎|澳元|加元|新元|卢比)"
+_ZH_WORD = (
+    r"(?:元人民币|人民币|块钱?|元钱?|圆|美元|美金|刀(?!具|子|片)|欧元|英镑|镑|日元|日圆"
+    r"|港币|港元|新?台币|韩元|韩币|卢布|瑞士法郎|澳元|加元|新元|卢比)"
+)
 _AMOUNT = rf"(?:{ZH_NUMERAL}|{EN_NUMBER}|(?<![0-9.,])[0-9]{{1,15}}(?:\.[0-9]{{1,9}})?)"
 _MARKED = re.compile(
     rf"(?P<sym>{_SYMBOL})\s{{0,2}}(?P<a>{_AMOUNT})(?:\s{{0,2}}(?P<a2>{_EN_WORD}|{_ZH_WORD}))?"
@@ -84,13 +94,15 @@ def iter_money(text: str, lang: str, now: datetime) -> Iterator[tuple[int, int, 
         yield numeral.start, numeral.end, {"amount": plain(numeral.value), "currency": ""}
 
 
-_UNITS = {"kg": "kg", "kgs": "kg", "kilo": "kg", "kilos": "kg", "kilogram": "kg", "kilograms": "kg", "公斤": "kg", "千克": "kg",
-          "斤": "jin", "g": "g", "gram": "g", "grams": "g", "克": "g", "lb": "lb", "lbs": "lb", "pound": "lb", "pounds": "lb",
-          "磅": "lb", "cm": "cm", "centimeters": "cm", "centimetres": "cm", "厘米": "cm", "公分": "cm", "mm": "mm", "毫米": "mm",
-          "m": "m", "meter": "m", "meters": "m", "metre": "m", "metres": "m", "米": "m", "km": "km", "kilometers": "km",
-          "kilometres": "km", "公里": "km", "千米": "km", "mile": "mi", "miles": "mi", "英里": "mi", "ft": "ft", "foot": "ft",
-          "feet": "ft", "英尺": "ft", "inch": "in", "inches": "in", "in": "in", "英寸": "in", "%": "%", "percent": "%",
-          "per cent": "%", "％": "%"}  # fmt: skip
+_UNITS = {
+    "kg": "kg", "kgs": "kg", "kilo": "kg", "kilos": "kg", "kilogram": "kg", "kilograms": "kg", "公斤": "kg",
+    "千克": "kg", "斤": "jin", "g": "g", "gram": "g", "grams": "g", "克": "g", "lb": "lb", "lbs": "lb", "pound": "lb",
+    "pounds": "lb", "磅": "lb", "cm": "cm", "centimeters": "cm", "centimetres": "cm", "厘米": "cm", "公分": "cm",
+    "mm": "mm", "毫米": "mm", "m": "m", "meter": "m", "meters": "m", "metre": "m", "metres": "m", "米": "m",
+    "km": "km", "kilometers": "km", "kilometres": "km", "公里": "km", "千米": "km", "mile": "mi", "miles": "mi",
+    "英里": "mi", "ft": "ft", "foot": "ft", "feet": "ft", "英尺": "ft", "inch": "in", "inches": "in", "in": "in",
+    "英寸": "in", "%": "%", "percent": "%", "per cent": "%", "％": "%",
+}  # fmt: skip
 _UNIT_WORD = "|".join(sorted((re.escape(word) for word in _UNITS if word != "in"), key=len, reverse=True))
 _UNIT = re.compile(rf"\s{{0,2}}(?P<unit>{_UNIT_WORD})(?![A-Za-z])", re.IGNORECASE)
 _FEET = re.compile(

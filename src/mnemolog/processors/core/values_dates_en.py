@@ -4,7 +4,7 @@ unless the words before it are in the past tense."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
 from .values_moments import WEEKDAYS, Span, Time, add_days, add_months, day_text, hour_of, iso_week_of, join, valid_day
@@ -87,7 +87,8 @@ _AHEAD = re.compile(
     r"\b(?:will|going to|gonna|shall|plan|planned|planning|scheduled|booked|due|['’]ll|must|should|next|need)\b", re.IGNORECASE
 )
 _HINT = re.compile(
-    r"[0-9]|day|night|morrow|tmrw|week|month|year|ago|morning|afternoon|evening|noon|o['’]?clock|quarter|half|later|hour|minute|from now|"
+    r"[0-9]|day|night|morrow|tmrw|week|month|year|ago|morning|afternoon|evening|noon|o['’]?clock|quarter|half|later|hour|minute"
+    r"|from now|"
     r"jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|at\s",
     re.IGNORECASE,
 )
@@ -220,15 +221,12 @@ def _past(text: str, start: int) -> bool:
     if _PAST.search(before):
         return True
     clause = _CLAUSE.match(text, start, start + 80)  # "On Friday we went ..."
-    after = (
-        clause.group() if clause is not None and not before.strip(" ,").removesuffix("on").removesuffix("On").strip() else ""
-    )
+    after = clause.group() if clause is not None and before.strip(" ,").lower() in ("", "on") else ""
     return bool(_PAST.search(after)) and not _AHEAD.search(after)
 
 
 def _read_day(match: re.Match[str], text: str, now: datetime) -> str | None:
-    kind = match.lastgroup or ""
-    kind = next((name for name in _KINDS if match[name] is not None), kind)
+    kind = next(name for name in _KINDS if match[name] is not None)
     return _KINDS[kind](match, text, now)
 
 
@@ -373,7 +371,7 @@ def _nth(match: re.Match[str], text: str, now: datetime) -> str | None:
     return None if month is None else valid_day(int(month[:4]), int(month[5:]), day)
 
 
-_KINDS = {
+_KINDS: dict[str, Callable[[re.Match[str], str, datetime], str | None]] = {
     "iso": _iso,
     "isomonth": lambda match, text, now: match["isomonth"],
     "slash": _slash,

@@ -4,7 +4,7 @@ or day of the month lies ahead unless the clause speaks of the past (了, 过)."
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
 from .values_moments import WEEKDAYS, Span, Time, add_days, add_months, day_text, hour_of, iso_week_of, join, valid_day
@@ -16,12 +16,17 @@ _N = r"(?:[0-9]{1,4}|[零〇一二两三四五六七八九十百]{1,5})"
 _D = r"(?:[0-9]{1,2}|[一二三四五六七八九十]{1,3})"
 _Y = r"(?:[0-9]{4}|[零〇一二三四五六七八九]{4})"
 _WEEK = r"(?:周|星期|礼拜)"
-_NEAR = {"大前天": -3, "前天": -2, "昨天": -1, "昨日": -1, "昨晚": -1, "昨夜": -1, "今天": 0, "今日": 0, "今晚": 0, "今早": 0, "今夜": 0,
-         "今儿": 0, "明天": 1, "明日": 1, "明晚": 1, "明早": 1, "明儿": 1, "后天": 2, "大后天": 3, "前晚": -2}  # fmt: skip
+_NEAR = {
+    "大前天": -3, "前天": -2, "昨天": -1, "昨日": -1, "昨晚": -1, "昨夜": -1, "今天": 0, "今日": 0, "今晚": 0,
+    "今早": 0, "今夜": 0, "今儿": 0, "明天": 1, "明日": 1, "明晚": 1, "明早": 1, "明儿": 1, "后天": 2, "大后天": 3,
+    "前晚": -2,
+}  # fmt: skip
 _YEARS = {"前年": -2, "去年": -1, "今年": 0, "本年": 0, "明年": 1, "后年": 2}
-_PARTS = {"凌晨": "early", "清晨": "am", "早晨": "am", "清早": "am", "一早": "am", "早上": "am", "上午": "am", "中午": "noon", "正午": "noon",
-          "下午": "pm", "午后": "pm", "傍晚": "pm", "晚上": "night", "晚间": "night", "夜里": "night", "半夜": "night", "深夜": "night",
-          "早": "am", "晚": "night"}  # fmt: skip
+_PARTS = {
+    "凌晨": "early", "清晨": "am", "早晨": "am", "清早": "am", "一早": "am", "早上": "am", "上午": "am",
+    "中午": "noon", "正午": "noon", "下午": "pm", "午后": "pm", "傍晚": "pm", "晚上": "night", "晚间": "night",
+    "夜里": "night", "半夜": "night", "深夜": "night", "早": "am", "晚": "night",
+}  # fmt: skip
 _PART = r"(?:凌晨|清晨|早晨|清早|一早|早上|上午|中午|正午|下午|午后|傍晚|晚上|晚间|夜里|半夜|深夜)"
 
 _DAY = re.compile(
@@ -255,7 +260,7 @@ def _year(year: int) -> str | None:
     return f"{year:04d}" if 1 <= year <= 9999 else None
 
 
-_KINDS = {
+_KINDS: dict[str, Callable[[re.Match[str], str, datetime], str | None]] = {
     "ymd": lambda match, text, now: _day(_number(match["ymd_y"]), match["ymd_m"], match["ymd_d"]),
     "ym": lambda match, text, now: _month(_number(match["ym_y"]), match["ym_m"]),
     "rymd": _relative_year,

@@ -1,5 +1,5 @@
-"""Lengths of time to ISO 8601 durations: `5 years`, `a year and a half`, 两个月, 一个半小时. Halves become the next smaller unit
-where that is exact."""
+"""Lengths of time to ISO 8601 durations: `5 years`, `a year and a half`, 两个月, 一个半小时. Halves become the next
+smaller unit where that is exact."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from .values_numbers import EN_NUMBER, ZH_NUMERAL, plain, read_numeral
 
 __all__ = ["EN_UNITS", "ZH_UNITS", "iso_duration", "iter_durations"]
 
-EN_UNITS = {"year": "Y", "yr": "Y", "month": "M", "week": "W", "day": "D", "night": "D", "hour": "H", "hr": "H", "h": "H",
-            "minute": "m", "min": "m", "second": "S", "sec": "S"}  # fmt: skip
-ZH_UNITS = {"年": "Y", "个月": "M", "个星期": "W", "星期": "W", "个礼拜": "W", "礼拜": "W", "周": "W", "天": "D", "日": "D",
-            "晚": "D", "个小时": "H", "个钟头": "H", "小时": "H", "钟头": "H", "分钟": "m", "分": "m", "秒钟": "S", "秒": "S"}  # fmt: skip
+EN_UNITS = {
+    "year": "Y", "yr": "Y", "month": "M", "week": "W", "day": "D", "night": "D", "hour": "H", "hr": "H", "h": "H",
+    "minute": "m", "min": "m", "second": "S", "sec": "S",
+}  # fmt: skip
+ZH_UNITS = {
+    "年": "Y", "个月": "M", "个星期": "W", "星期": "W", "个礼拜": "W", "礼拜": "W", "周": "W", "天": "D", "日": "D",
+    "晚": "D", "个小时": "H", "个钟头": "H", "小时": "H", "钟头": "H", "分钟": "m", "分": "m", "秒钟": "S", "秒": "S",
+}  # fmt: skip
 _FINER = {"Y": ("M", 12), "D": ("H", 24), "H": ("m", 60), "m": ("S", 60)}
 _EN_UNIT = r"(?:years?|yrs?|months?|weeks?|days?|nights?|hours?|hrs?|minutes?|mins?|seconds?|secs?)"
 _EN_COUNT = rf"(?:{EN_NUMBER}(?:\s{{1,3}}and\s{{1,3}}a\s{{1,3}}half)?|half\s{{1,3}}an?|an?)"
@@ -26,7 +30,10 @@ _EN = re.compile(
 _EN_SPLIT = re.compile(rf"(?P<count>{_EN_COUNT})(?:\s*|-)(?P<unit>{_EN_UNIT})\b(?P<half>\s+and\s+a\s+half\b)?", re.IGNORECASE)
 _ZH_UNIT = r"(?:年|个月|个?星期|个?礼拜|周|天|日|晚|个?小时|个?钟头|分钟|分|秒钟|秒)"
 _ZH_COUNT = rf"(?:{ZH_NUMERAL}|[0-9]{{1,6}}(?:\.[0-9]{{1,3}})?)"
-_ZH_PART = rf"(?:(?:{_ZH_COUNT}\s?个半(?:月|星期|小时|钟头))|(?:{_ZH_COUNT}\s?多?{_ZH_UNIT}半?)|半\s?(?:年|个月|天|个?小时|个?钟头|分钟))"
+_ZH_PART = (
+    rf"(?:(?:{_ZH_COUNT}\s?个半(?:月|星期|小时|钟头))|(?:{_ZH_COUNT}\s?多?{_ZH_UNIT}半?)"
+    rf"|半\s?(?:年|个月|天|个?小时|个?钟头|分钟))"
+)
 _ZH = re.compile(rf"{_ZH_PART}(?:零?又?{_ZH_PART}){{0,4}}")
 _ZH_SPLIT = re.compile(
     rf"(?:(?P<count>{_ZH_COUNT})\s?多?(?:个半(?P<hunit>月|星期|小时|钟头)|(?P<unit>{_ZH_UNIT})(?P<half>半)?)|半\s?(?P<only>年|个月|天|个?小时|个?钟头|分钟))"

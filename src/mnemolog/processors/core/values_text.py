@@ -16,14 +16,28 @@ NARROW = {**{code: code - 0xFEE0 for code in range(0xFF10, 0xFF1A)}, **{code: co
 MAX_TEXT = 500
 _OUTER = " \t\r\n.,;:!?\"'“”‘’「」『』《》。，；：！？、…"
 _EMPTY = frozenset(
-    ["i", "me", "my", "mine", "you", "your", "yours", "he", "him", "his", "she", "her", "hers", "it", "its", "we", "us", "our", "ours", "they", "them", "their", "theirs", "this", "that", "these", "those", "here", "there", "who", "what", "which", "where", "when", "why", "how", "something", "anything", "everything", "nothing", "someone", "anyone", "everyone", "nobody", "one", "ones", "so", "too", "do", "does", "did", "not", "no", "yes", "ok", "okay", "well", "我", "你", "您", "他", "她", "它", "我们", "你们", "他们", "她们", "它们", "这", "那", "这个", "那个", "这些", "那些", "这里", "那里", "这儿", "那儿", "什么", "谁", "哪", "哪里", "哪儿", "哪个", "怎么", "什么样", "多少", "几", "吗", "呢", "吧", "啊", "了", "的", "是", "不是", "没有", "有", "东西", "啥"]
+    """
+    i me my mine you your yours he him his she her hers it its we us our ours they them their theirs this that
+    these those here there who what which where when why how something anything everything nothing someone anyone
+    everyone nobody one ones so too do does did not no yes ok okay well 我 你 您 他 她 它 我们 你们 他们 她们 它们
+    这 那 这个 那个 这些 那些 这里 那里 这儿 那儿 什么 谁 哪 哪里 哪儿 哪个 怎么 什么样 多少 几 吗 呢 吧 啊 了 的
+    是 不是 没有 有 东西 啥
+    """.split()  # noqa: SIM905
 )
 _LATER = frozenset(
-    ["later", "back", "tomorrow", "today", "tonight", "now", "again", "soon", "when", "if", "after", "before", "at", "on", "in", "anytime", "crazy", "maybe", "whenever", "asap", "please", "from", "by", "not", "the", "a", "an", "to", "for", "with", "and", "or", "but", "because", "since", "sometime", "collect", "first"]
+    """
+    later back tomorrow today tonight now again soon when if after before at on in anytime crazy maybe whenever
+    asap please from by not the a an to for with and or but because since sometime collect first
+    """.split()  # noqa: SIM905
 )
 _NOT_PLACE = frozenset(
-    ["fear", "peace", "pain", "hope", "luxury", "poverty", "silence", "harmony", "comfort", "misery", "debt", "love", "denial", "exile", "danger", "hell", "heaven", "bed", "front", "general", "particular", "town", "person", "private", "public", "theory", "practice", "mind", "touch", "charge", "doubt", "trouble", "time", "moment", "present", "past", "future", "dream", "world", "reality", "shadow"]
+    """
+    fear peace pain hope luxury poverty silence harmony comfort misery debt love denial exile danger hell heaven
+    bed front general particular town person private public theory practice mind touch charge doubt trouble time
+    moment present past future dream world reality shadow
+    """.split()  # noqa: SIM905
 )
+_NOT_FIRST = frozenset(("a", "an", "the", "your", "his", "her", "our", "their", "some", "constant", "total"))
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’.][^\W\d_]+)*\.?")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _HAN_NAME = re.compile(r"[\u3400-\u9fff·]{1,12}")
@@ -31,9 +45,11 @@ _HAN_NOT_NAME = re.compile(r"[的了吗呢吧是在有和跟]|什么|一[个位�
 _EMAIL = re.compile(r"[\w.+%-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,6}", re.ASCII)
 _PHONE = re.compile(r"\+?[0-9][0-9\s().-]{4,22}[0-9]", re.ASCII)
 _ZONE = re.compile(
-    r"(?:UTC|GMT)\s?(?:[+-]\s?[0-9]{1,2}(?::?[0-5][0-9])?)?|[A-Z][A-Za-z]{2,20}/[A-Z][A-Za-z_]{2,30}(?:/[A-Z][A-Za-z_]{2,30})?"
+    r"(?:UTC|GMT)\s?(?:[+-]\s?[0-9]{1,2}(?::?[0-5][0-9])?)?"
+    r"|[A-Z][A-Za-z]{2,20}/[A-Z][A-Za-z_]{2,30}(?:/[A-Z][A-Za-z_]{2,30})?"
     r"|(?:[ECMP][SD]?T|CET|CEST|BST|IST|JST|KST|EET|EEST|AEST|AEDT|HKT|SGT|MSK|WET|WEST|NZST|NZDT|AKST|HST)"
-    r"|(?:eastern|central|mountain|pacific|beijing|london|tokyo|paris|berlin|new york|singapore|india|greenwich)(?:\s(?:standard\s|daylight\s)?time)?"
+    r"|(?:eastern|central|mountain|pacific|beijing|london|tokyo|paris|berlin|new york|singapore|india|greenwich)"
+    r"(?:\s(?:standard\s|daylight\s)?time)?"
     r"|(?:北京|东京|伦敦|纽约|美东|美西|太平洋|东部|西部|格林尼治|[东西][一二三四五六七八九十]{1,2})(?:时间|区|时区)?",
     re.IGNORECASE,
 )
@@ -85,11 +101,9 @@ def _is_place(text: str) -> bool:
     words = text.split()
     if any(word[0].isupper() and word not in ("I",) for word in words) or any(char.isdigit() for char in text):
         return words[0].casefold() not in ("my", "your", "his", "her", "our", "their") or len(words) > 2
-    return (
-        len(words) <= 2
-        and not any(word.casefold() in _NOT_PLACE or word.casefold() in _EMPTY for word in words)
-        and words[0].casefold() not in ("a", "an", "the", "my", "your", "his", "her", "our", "their", "some", "this", "that", "constant", "total")
-    )
+    if len(words) > 2 or words[0].casefold() in _NOT_FIRST:
+        return False
+    return not any(word.casefold() in _NOT_PLACE or word.casefold() in _EMPTY for word in words)
 
 
 _BOOL = re.compile(
