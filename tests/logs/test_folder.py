@@ -129,6 +129,13 @@ def test_a_name_that_no_system_takes(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
+@pytest.mark.parametrize("path", ["a\0b", "~nobody-has-this-name/memory"])
+def test_a_path_that_means_nothing(tmp_path: Path, path: str) -> None:
+    with working_in(tmp_path), pytest.raises(FolderError):
+        open_folder(path)
+    assert names(tmp_path) == []
+
+
 def test_many_make_one_folder_at_once(tmp_path: Path) -> None:
     opened: list[Folder] = []
     barrier = threading.Barrier(8)

@@ -62,9 +62,9 @@ def open_folder(path: Path | str, *, create: bool = True) -> Folder:
     Raises NotOurs for a file, for a folder with other things in it and, without `create`, where there is no memory;
     NewerVersion for a folder of a newer mnemolog; ReadOnly where it cannot be written.
     """
-    given = Path(path).expanduser()
+    given = Path(path)
     with _explained(given):
-        home = Path(os.path.realpath(given))
+        home = Path(os.path.realpath(given.expanduser()))
         made = _make_folders(home, create)
         try:
             if not _is_ours(home):
@@ -169,6 +169,8 @@ def _explained(given: Path) -> Iterator[None]:
         yield
     except OSError as error:
         _explain(given, error)
+    except (ValueError, RuntimeError) as error:  # a NUL in the path; `~somebody` who is not there
+        raise FolderError(f"{given} cannot be the path of a folder: {error}") from error
 
 
 def _explain(given: Path, error: OSError) -> NoReturn:

@@ -65,14 +65,14 @@ class Pool:
             if not self._writer.acquire(timeout=self._busy_timeout):
                 raise self._busy()
             try:
-                connection.execute("BEGIN IMMEDIATE")
                 try:
+                    connection.execute("BEGIN IMMEDIATE")
                     yield connection
                     connection.execute("COMMIT")
-                except BaseException:
+                finally:
+                    # Also after an interruption between two statements: nobody may get a connection in mid-transaction.
                     if connection.in_transaction:
                         connection.execute("ROLLBACK")
-                    raise
             finally:
                 self._writer.release()
         except sqlite3.Error as error:
