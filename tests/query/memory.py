@@ -59,6 +59,7 @@ class Lists:
         self.weeks: dict[str, list[SummaryView]] = {}
         self.asked: set[str] = set()
         self.end = 0
+        self.changes = 0
 
     def say(self, scope: str, content: str, **fields: Unpack[TurnFields]) -> int:
         offset = self.end
@@ -76,6 +77,9 @@ class Lists:
             expires_at=fields.get("expires_at"),
         )
         return offset
+
+    def cursor(self) -> tuple[int, int]:
+        return self.changes, self.end
 
     def forms(self, scope: Scope | str, form_type: str | None = None, include_retired: bool = False) -> list[FormView]:
         self.asked.add(str(scope))

@@ -40,6 +40,8 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     form_type: str = ""
     slot: str = ""
     version: int = 0
+    until: str = ""
+    """When a superseded value ended, where that is known."""
     before: str = ""
     cause: str = ""
     why: dict[str, float] = {}

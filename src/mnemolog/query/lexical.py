@@ -37,6 +37,7 @@ class ScopeIndex:
         self.speakers: NDArray[np.int32] = np.empty(0, np.int32)
         """Who said each turn: a number into `speaker_names`."""
         self._offsets: NDArray[np.int64] = np.empty(0, np.int64)
+        self._times: NDArray[np.bytes_] = np.empty(0, "S26")
         self._lengths: Floats = np.empty(0, np.float32)
         self._previous: NDArray[np.int32] = np.empty(0, np.int32)
         self._following: NDArray[np.int32] = np.empty(0, np.int32)
@@ -84,6 +85,11 @@ class ScopeIndex:
         at[at == len(self._offsets)] = 0
         return np.where(self._offsets[at] == offsets, at, -1)
 
+    def within(self, since: str, until: str) -> NDArray[np.bool_]:
+        """Which turns occurred from `since` on and before `until` (fixed UTC form)."""
+        inside: NDArray[np.bool_] = (self._times >= since.encode()[:26]) & (self._times < until.encode()[:26])
+        return inside
+
     def extend(self, rows: Sequence[IndexRow]) -> None:
         """Adds turns behind those held, in order of offsets."""
         if not rows:
@@ -103,6 +109,9 @@ class ScopeIndex:
             self._last_of_session[session] = row
             speakers.append(self._speakers.setdefault(speaker, len(self._speakers)))
         self._offsets = np.concatenate([self._offsets, np.array([row[0] for row in rows], np.int64)])
+        # Without the closing Z, text order is time order at any precision.
+        times = np.array([row[5].encode("ascii", "replace")[:26] for row in rows], "S26")
+        self._times = np.concatenate([self._times, times])
         self.speakers = np.concatenate([self.speakers, np.array(speakers, np.int32)])
         self._lengths = np.concatenate([self._lengths, np.array(lengths, np.float32)])
         self._previous = np.concatenate([self._previous, np.array(previous, np.int32)])

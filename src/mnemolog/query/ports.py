@@ -16,6 +16,10 @@ __all__ = ["MemoryReader"]
 class MemoryReader(Protocol):
     """The read side of the projections. Nothing hidden is ever returned; an unknown scope reads as an empty one."""
 
+    def cursor(self) -> tuple[int, int]:
+        """How far the projections are: while it stays the same, so does every answer here."""
+        ...
+
     def forms(self, scope: Scope | str, form_type: str | None = None, include_retired: bool = False) -> list[FormView]:
         """Forms as they stand now."""
         ...

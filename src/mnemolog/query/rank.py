@@ -1,5 +1,6 @@
-"""Which turns bear on a question: one sum of five signals, each measured over all turns of the scopes asked: the turn's
-closeness in meaning and in words, the same for it and its neighbours in the conversation, and who said it.
+"""Which turns bear on a question: one sum of signals, each measured over all turns of the scopes asked: the turn's
+closeness in meaning and in words, the same for it and its neighbours in the conversation, who said it, and
+when where the question says so.
 
 Nearest neighbours come from the vector store, a few hundred at most; every other turn counts as far as the last of them. So
 the sum is taken over all turns, at any size, for one query of the store.
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from ..processors.core.ports import VectorHit, VectorStore
 from ..processors.core.text import query_terms
 from .lexical import ScopeIndex
+from .periods import Period
 from .turn_index import TurnIndexes
 
 __all__ = ["NEIGHBOURS", "SIGNALS", "TURN", "WEIGHTS", "RankedTurn", "TurnRanker"]
@@ -24,8 +26,10 @@ __all__ = ["NEIGHBOURS", "SIGNALS", "TURN", "WEIGHTS", "RankedTurn", "TurnRanker
 TURN = "turn"
 """The kind of point in the vector store; its id is the turn's dynamics offset in decimal."""
 NEIGHBOURS = 200
-SIGNALS = ("vectors", "vectors_nearby", "keywords", "keywords_nearby", "speaker")
-WEIGHTS: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0, 1.0)
+_CLOSE = 20
+"""Of the neighbours, those that count as found by meaning."""
+SIGNALS = ("vectors", "vectors_nearby", "keywords", "keywords_nearby", "speaker", "period")
+WEIGHTS: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0, 1.0, 3.0)
 _SPREAD = 0.1
 """One unit of closeness: the spread of cosines between a question and the turns of a conversation."""
 _SPREAD_NEARBY = 0.07
@@ -40,6 +44,8 @@ class RankedTurn(NamedTuple):
     signals: dict[str, float]
     has_words: bool
     """Terms of the question stand in the turn itself."""
+    near: bool
+    """It is among the nearest of its scope."""
 
 
 class TurnRanker:
@@ -50,21 +56,32 @@ class TurnRanker:
         self._vectors = vectors
         self._weights = weights
 
-    def rank(self, scopes: Sequence[str], question: str, vector: NDArray[np.float32] | None, limit: int) -> list[RankedTurn]:
-        """The best `limit` turns, best first; ties in order of scopes as given, then of offsets. `vector` is the question's."""
+    def rank(
+        self,
+        scopes: Sequence[str],
+        question: str,
+        vector: NDArray[np.float32] | None,
+        limit: int,
+        period: Period | None = None,
+    ) -> list[RankedTurn]:
+        """The best `limit` turns, best first; ties in order of scopes as given, then of offsets. `vector` is the question's;
+        turns inside `period` are preferred."""
         names: list[str] = []
         offsets: list[NDArray[np.int64]] = []
         blocks: list[NDArray[np.float32]] = []
+        nears: list[NDArray[np.bool_]] = []
         for scope in scopes:
             near = self._vectors.search([scope], TURN, vector, NEIGHBOURS) if self._vectors and vector is not None else []
             with self._indexes.using(scope) as index:
                 names += [scope] * len(index)
                 offsets.append(index.offsets)
-                blocks.append(_signals(index, question, near))
+                nears.append(_among(index, near[:_CLOSE]))
+                blocks.append(_signals(index, question, near, period))
         signals = np.concatenate(blocks, axis=1) if blocks else np.empty((len(SIGNALS), 0), np.float32)
         if not signals.shape[1]:
             return []
         words = signals[2] > 0
+        nearest = np.concatenate(nears)
         units = _in_units(signals)
         total = np.tensordot(np.array(self._weights, np.float32), units, axes=1)
         # Ties at the edge all stay until the stable sort puts them in order.
@@ -79,19 +96,23 @@ class TurnRanker:
                 float(total[row]),
                 {name: round(float(units[at, row]), 4) for at, name in enumerate(SIGNALS)},
                 bool(words[row]),
+                bool(nearest[row]),
             )
             for row in best.tolist()
         ]
 
 
-def _signals(index: ScopeIndex, question: str, near: Sequence[VectorHit]) -> NDArray[np.float32]:
-    """(5, turns): raw signals of one scope, in the order of SIGNALS."""
+def _signals(index: ScopeIndex, question: str, near: Sequence[VectorHit], period: Period | None) -> NDArray[np.float32]:
+    """(6, turns): raw signals of one scope, in the order of SIGNALS."""
     lexical = index.score(query_terms(question))
     closeness = _closeness(index, near)
-    return np.stack(
-        [closeness, _nearby(index, closeness), lexical.turn, lexical.window, _spoken_by(index, question)],
-        dtype=np.float32,
-    )
+    rows = [closeness, _nearby(index, closeness), lexical.turn, lexical.window, _spoken_by(index, question)]
+    inside = index.within(period.since, period.until) if period is not None else np.zeros(len(index), np.bool_)
+    return np.stack([*rows, inside], dtype=np.float32)
+
+
+def _among(index: ScopeIndex, near: Sequence[VectorHit]) -> NDArray[np.bool_]:
+    return np.isin(index.offsets, np.array([int(hit.point_id) for hit in near], np.int64))
 
 
 def _closeness(index: ScopeIndex, near: Sequence[VectorHit]) -> NDArray[np.float32]:
@@ -133,7 +154,8 @@ def _in_units(signals: NDArray[np.float32]) -> NDArray[np.float32]:
     units = np.empty_like(signals)
     units[0] = signals[0] / _SPREAD
     units[1] = signals[1] / _SPREAD_NEARBY
-    rest = signals[2:]
+    rest = signals[2:5]
     spread = rest.std(axis=1, keepdims=True)
-    units[2:] = (rest - rest.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1)
+    units[2:5] = (rest - rest.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1)
+    units[5] = signals[5]
     return units

@@ -1,0 +1,124 @@
+"""What a question asks for, read from its words alone: language, slots by alias, names, a stretch of time, and how much to
+bring. The same question at the same time is always understood in the same way."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Literal
+
+import msgspec
+
+from ..processors.core.text import query_terms, terms
+from ..processors.core.values import detect_lang
+from ..schemas.registry import LANGUAGES, Registry
+from ..schemas.values import normal_text
+from .periods import Period, find_period
+
+__all__ = ["DEFAULT_LIMIT", "Question", "understand"]
+
+DEFAULT_LIMIT = 10
+FEW = 5
+MANY = 20
+MAX_LIMIT = 1000
+_LONGEST_ALIAS = 5
+"""Words of the longest English alias that is looked for."""
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """A question, understood."""
+
+    text: str
+    lang: Literal["en", "zh"]
+    terms: list[str]
+    """What to look for, without words that only ask."""
+    slots: list[tuple[str, str]] = []
+    """(form type, slot) that its words name by an alias, in any language."""
+    period: Period | None = None
+    past: bool = False
+    """It asks for what was before, or how something changed."""
+    limit: int = DEFAULT_LIMIT
+
+
+_PAST = re.compile(
+    r"\b(?:used to|previous(?:ly)?|formerly|originally|initially|at first|history|histories|changed?|changes|changing|evolved?"
+    r"|earlier|before|in the past|no longer|any ?more|first (?:value|version)|why did)\b"
+    r"|以前|之前|原来|原先|原本|当初|起初|最初|曾经|过去|历史|变化|变更|改成|改为|改过|改了|变成|变过|为什么",
+    re.IGNORECASE,
+)
+_PLANNING = re.compile(
+    r"\b(?:plan|planning|organi[sz]e|prepare|summari[sz]e|summary|overview|everything|all (?:of )?(?:my|the|our)|list|compare"
+    r"|recommend|suggest|advice|itinerary|schedule|strategy|review|report|write|draft)\b"
+    r"|计划|规划|安排|总结|汇总|所有|全部|列出|列表|比较|推荐|建议|方案|准备|策划|报告|写一|起草|盘点|梳理",
+    re.IGNORECASE,
+)
+_COUNTING = re.compile(
+    r"\bhow (?:many|often)\b|\bwhich\b.*s\b|\b(?:and|or)\b|几次|哪些|多少(?:次|个|种)|和|以及", re.IGNORECASE
+)
+
+
+def understand(text: str, registry: Registry, now: str, utc_offset: int = 0) -> Question:
+    """Reads a question that is asked at `now` (fixed UTC form)."""
+    lang: Literal["en", "zh"] = "zh" if detect_lang(text) == "zh" else "en"
+    looked_for = query_terms(text)
+    return Question(
+        text=text,
+        lang=lang,
+        terms=looked_for,
+        slots=_named_slots(text, registry),
+        period=find_period(text, now, utc_offset),
+        past=_PAST.search(text) is not None,
+        limit=_how_many(text, looked_for),
+    )
+
+
+def _how_many(text: str, looked_for: list[str]) -> int:
+    """Few for a question after one thing, many for one that plans or gathers."""
+    if _PLANNING.search(text):
+        return MANY
+    short = len(text) <= 18 if detect_lang(text) == "zh" else len(looked_for) <= 4
+    return FEW if looked_for and short and not _COUNTING.search(text) else DEFAULT_LIMIT
+
+
+def _named_slots(text: str, registry: Registry) -> list[tuple[str, str]]:
+    """Aliases in the text, the longest at each place; an alias that is only a word of asking ("what", "with") names nothing."""
+    folded = normal_text(text)
+    found: dict[tuple[str, str], None] = {}
+    covered: list[tuple[int, int]] = []
+    words = list(re.finditer(r"[^\W_]+(?:['’-][^\W_]+)*", folded))
+    for size in range(min(_LONGEST_ALIAS, len(words)), 0, -1):
+        for at in range(len(words) - size + 1):
+            start, end = words[at].start(), words[at + size - 1].end()
+            phrase = folded[start:end]
+            if any(start < to and begin < end for begin, to in covered) or not phrase.isascii():
+                continue
+            places = registry.slots_by_alias(phrase) if _says_something(phrase) else []
+            if places:
+                covered.append((start, end))
+                found.update(dict.fromkeys(places))
+    for alias, at in _unspaced_aliases(folded, registry):
+        start, end = at, at + len(alias)
+        if not any(start < to and begin < end for begin, to in covered):
+            covered.append((start, end))
+            found.update(dict.fromkeys(registry.slots_by_alias(alias)))
+    return sorted(found)
+
+
+def _unspaced_aliases(folded: str, registry: Registry) -> list[tuple[str, int]]:
+    """Aliases that are not English words, wherever they stand in the text; the longest first."""
+    hits: list[tuple[str, int]] = []
+    for lang in LANGUAGES:
+        for alias in registry.alias_index(lang):
+            if alias.isascii() or alias not in folded or not _says_something(alias):
+                continue
+            hits.append((alias, folded.index(alias)))
+    return sorted(set(hits), key=lambda hit: (-len(hit[0]), hit[1], hit[0]))
+
+
+@cache
+def _stop(term: str) -> bool:
+    return term not in query_terms(f"{term} zzzz")
+
+
+def _says_something(phrase: str) -> bool:
+    return any(not _stop(term) for term in terms(phrase))
