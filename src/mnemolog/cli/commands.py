@@ -12,13 +12,13 @@ from . import show
 from .codes import Exit
 from .home import one_of, opened, subject_of
 from .output import Output
-from .terminal import Progress
+from .terminal import Progress, fold
 from .understood import NOTHING, understood
 
 if TYPE_CHECKING:
     from ..memory import Memory
 
-__all__ = ["HANDLERS", "names_of", "understood_of"]
+__all__ = ["HANDLERS", "names_of", "quotes_of", "understood_of"]
 
 
 def add(args: argparse.Namespace) -> int:
@@ -44,7 +44,7 @@ def add(args: argparse.Namespace) -> int:
         lines = understood_of(memory, subject, receipt.ids[0])
     out.value({"ids": receipt.ids, "position": receipt.position, "fresh": receipt.fresh, "understood": lines})
     out.line(f"{receipt.ids[0]}" + ("" if receipt.fresh else "  (was there already)"))
-    out.lines(show.fold(line, show.COLUMNS, "    ", "  ") for line in lines or [NOTHING])
+    out.lines(fold(line, show.COLUMNS, "    ", "  ") for line in lines or [NOTHING])
     return Exit.OK
 
 
@@ -62,6 +62,16 @@ def understood_of(memory: Memory, subject: str | None, turn_id: str) -> list[str
         memory.timeline(subject=subject),
         names_of(memory, subject),
     )
+
+
+def quotes_of(memory: Memory, subject: str | None) -> dict[tuple[str, str, str], str]:
+    """The exact words that slots, events and open questions rest on, by (form id, slot, turn id)."""
+    return {
+        (row.form_id, row.slot, piece.turn_id): piece.quote
+        for rows in (memory.timeline(subject=subject), memory.pending(subject=subject), memory.history(subject=subject))
+        for row in rows
+        for piece in row.evidence
+    }
 
 
 def forms(args: argparse.Namespace) -> int:
@@ -135,7 +145,7 @@ def pending(args: argparse.Namespace) -> int:
             lines = understood_of(memory, subject, receipt.ids[0])
             out.value({"pending_id": chosen, "action": args.action, "ids": receipt.ids, "understood": lines})
             out.line(f"{args.action}ed {chosen}")
-            out.lines(show.fold(line, show.COLUMNS, "    ", "  ") for line in lines)
+            out.lines(fold(line, show.COLUMNS, "    ", "  ") for line in lines)
             return Exit.OK
     out.value(list(rows))
     for view in rows:
@@ -164,10 +174,12 @@ def context(args: argparse.Namespace) -> int:
     """The prompt text for a question."""
     out = Output(json=args.json)
     with opened(args) as memory:
-        found = memory.context(args.query, subject=subject_of(args), budget=args.budget, limit=args.limit, now=args.now)
+        subject = subject_of(args)
+        found = memory.context(args.query, subject=subject, budget=args.budget, limit=args.limit, now=args.now)
+        quotes = quotes_of(memory, subject) if args.sources else {}
     out.value(found)
     if args.sources:
-        out.lines(show.context(found, out.paint))
+        out.lines(show.context(found, quotes, out.paint))
     elif str(found):
         out.line(str(found))
     return Exit.OK

@@ -18,10 +18,10 @@ import msgspec
 from ..demo import SUBJECT, Question, StoryTurn, questions, story
 from . import show
 from .codes import Exit
-from .commands import understood_of
+from .commands import quotes_of, understood_of
 from .home import subject_of, tenant_of
 from .output import Output
-from .terminal import argument, path_of
+from .terminal import argument, fold, path_of
 from .understood import NOTHING
 
 if TYPE_CHECKING:
@@ -109,9 +109,9 @@ class _Demo:
         return played
 
     def _turn(self, turn: StoryTurn, lines: list[str]) -> Iterator[str]:
-        yield show.fold(turn.content, show.COLUMNS, " " * 12, f"  {turn.id}  ")
+        yield fold(turn.content, show.COLUMNS, " " * 12, f"  {turn.id}  ")
         for line in lines:
-            yield self._out.paint(show.fold(line, show.COLUMNS, " " * 15, " " * 12 + "-> "), "green")
+            yield self._out.paint(fold(line, show.COLUMNS, " " * 15, " " * 12 + "-> "), "green")
         if not lines:
             yield self._out.paint(" " * 12 + f"-> {NOTHING}", "dim")
 
@@ -152,7 +152,7 @@ class _Demo:
             self._out.line()
         self._out.line(self._out.paint(f"Q: {asked.question}", "bold"))
         found = self._memory.context(asked.question, subject=self._subject, budget=400, now=_NOW)
-        self._out.lines(show.context(found, self._out.paint))
+        self._out.lines(show.context(found, quotes_of(self._memory, self._subject), self._out.paint))
         return {"question": asked.question, "context": msgspec.to_builtins(found)}
 
     def _verify(self) -> Any:

@@ -66,7 +66,8 @@ def opened(args: argparse.Namespace, *, make: bool = False) -> Iterator[Memory]:
     """The Memory of the command's folder. Only commands that write make a folder that is not there."""
     path = home_of(args)
     if not make and not path.exists():
-        raise NotOurs(f"home: there is no memory in {argument(str(path))} (`add` or `import` makes one; --home DIR or MNEMOLOG_HOME names it)")
+        where = argument(str(path))
+        raise NotOurs(f"home: there is no memory in {where} (add or import makes one; --home DIR or MNEMOLOG_HOME names it)")
     from ..memory import Memory
 
     with Memory(path, tenant_of(args)) as memory:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import NoReturn
 
 from .. import __version__
@@ -125,7 +126,7 @@ def _import(load: argparse.ArgumentParser) -> None:
     load.add_argument("--no-process", action="store_true", help="only record them; they are understood at the next read")
 
 
-def _reads(made: dict[str, argparse.ArgumentParser]) -> None:
+def _reads(made: Mapping[str, argparse.ArgumentParser]) -> None:
     for name in ("context", "search"):
         made[name].add_argument("query", metavar="QUESTION")
         made[name].add_argument("--limit", metavar="N", type=int, help="at most so many memories (default: by the question)")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .terminal import Paint, fold
 
 if TYPE_CHECKING:
+    from ..query.context import Context
     from ..query.hits import Hit
     from ..replay.rebuild import RebuildReport
     from ..replay.verify import VerifyReport
@@ -50,10 +51,12 @@ def quoted(evidence: Sequence[Evidence]) -> str:
     if not evidence:
         return "(no evidence)"
     last = evidence[-1]
-    words = " ".join(last.quote.split())
-    if len(words) > _QUOTE:
-        words = words[: _QUOTE - 1] + "…"
-    return f'"{words}" ({last.turn_id})'
+    return f'"{_short(last.quote)}" ({last.turn_id})'
+
+
+def _short(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= _QUOTE else words[: _QUOTE - 1] + "…"
 
 
 def form(view: FormView, paint: Paint, past: Sequence[VersionView] = ()) -> Iterator[str]:
@@ -135,6 +138,23 @@ def hit(found: Hit, paint: Paint) -> Iterator[str]:
         ),
         "dim",
     )
+
+
+def context(found: Context, quotes: Mapping[tuple[str, str, str], str], paint: Paint) -> Iterator[str]:
+    """The prompt text line by line, below each the turns it rests on and their words. `quotes` by (form id, slot, turn id)."""
+    rest = iter(found.lines)
+    line = next(rest, None)
+    for row in found.text.splitlines():
+        if line is None or row != line.text:
+            yield paint(fold(row, COLUMNS, "  "), "bold")
+            continue
+        yield fold(row, COLUMNS, "  ")
+        for turn_id in line.event_ids:
+            words = "" if line.block == "excerpts" else quotes.get((line.form_id, line.slot, turn_id), "")
+            yield paint(fold(f"from {turn_id}" + (f': "{_short(words)}"' if words else ""), COLUMNS, "      ", "    "), "dim")
+        line = next(rest, None)
+    size = f"{found.tokens} of {found.budget} tokens" + (", cut to fit" if found.truncated else "")
+    yield paint(f"({size})" if found.text else "(nothing is known about that)", "dim")
 
 
 def report(found: VerifyReport | RebuildReport) -> Iterator[str]:
