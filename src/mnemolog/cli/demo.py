@@ -19,7 +19,7 @@ from ..demo import SUBJECT, Question, StoryTurn, questions, story
 from . import show
 from .codes import Exit
 from .commands import quotes_of, understood_of
-from .home import subject_of, tenant_of
+from .home import form_types_of, subject_of, tenant_of
 from .output import Output
 from .terminal import argument, fold, path_of
 from .understood import NOTHING
@@ -41,7 +41,7 @@ def demo(args: argparse.Namespace) -> int:
     given: str | None = getattr(args, "home", None)
     folder = Path(path_of(given)).expanduser() if given else Path(tempfile.mkdtemp(prefix="mnemolog-demo-"))
     subject = subject_of(args, needed=False) or SUBJECT
-    with Memory(folder, tenant_of(args)) as memory:
+    with Memory(folder, tenant_of(args), form_types=form_types_of(args)) as memory:
         shown = _Demo(memory, subject, out, brief=args.brief)
         answer = shown.run()
     answer = {"home": argument(str(folder)), "subject": subject, **answer}

@@ -16,7 +16,7 @@ from .terminal import argument, path_of
 if TYPE_CHECKING:
     from ..memory import Memory
 
-__all__ = ["default_home", "home_of", "one_of", "opened", "subject_of", "tenant_of"]
+__all__ = ["default_home", "form_types_of", "home_of", "one_of", "opened", "subject_of", "tenant_of"]
 
 _SHORTEST = 4
 
@@ -61,6 +61,11 @@ def subject_of(args: argparse.Namespace, *, needed: bool = True) -> str | None:
     return resolve_subject(subject, user)
 
 
+def form_types_of(args: argparse.Namespace) -> list[Path]:
+    """The folders that --form-types names."""
+    return [Path(path_of(folder)).expanduser() for folder in getattr(args, "form_types", [])]
+
+
 @contextmanager
 def opened(args: argparse.Namespace, *, make: bool = False) -> Iterator[Memory]:
     """The Memory of the command's folder. Only commands that write make a folder that is not there."""
@@ -70,7 +75,7 @@ def opened(args: argparse.Namespace, *, make: bool = False) -> Iterator[Memory]:
         raise NotOurs(f"home: there is no memory in {where} (add or import makes one; --home DIR or MNEMOLOG_HOME names it)")
     from ..memory import Memory
 
-    with Memory(path, tenant_of(args)) as memory:
+    with Memory(path, tenant_of(args), form_types=form_types_of(args)) as memory:
         yield memory
 
 

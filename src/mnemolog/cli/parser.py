@@ -83,6 +83,13 @@ def _common(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--tenant", metavar="NAME", default=argparse.SUPPRESS, help="who owns the memories (default: default)")
     group.add_argument("--user", metavar="NAME", default=argparse.SUPPRESS, help="whose memory: short for --subject user:NAME")
     group.add_argument("--subject", metavar="NAME", default=argparse.SUPPRESS, help="whose memory, e.g. project:apollo")
+    group.add_argument(
+        "--form-types",
+        metavar="DIR",
+        action="append",
+        default=argparse.SUPPRESS,
+        help="a folder of Form types of your own, beside the built-in ones; may be repeated",
+    )
     group.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON value")
 
 
