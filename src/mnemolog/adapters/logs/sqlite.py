@@ -37,8 +37,10 @@ CHUNK_ROWS = 512
 """A read fetches so many records at a time ..."""
 CHUNK_BYTES = 4 * 1024 * 1024
 """... or this many bytes of them, and holds no lock and no transaction in between."""
-POLL = 0.01
-"""Seconds between two looks for what other processes appended."""
+SHORTEST_POLL = 0.002
+LONGEST_POLL = 0.05
+"""Seconds between two looks for what other processes appended: the longer nothing came, the longer. (Appends through the same
+object wake at once.)"""
 
 T = TypeVar("T")
 
@@ -171,6 +173,7 @@ class SqliteLog:
 
     def wait(self, topic: str, after: int, timeout: float, *, partition: int = 0) -> bool:
         deadline = time.monotonic() + timeout
+        pause = SHORTEST_POLL
         while True:
             changed = self._pool.changed
             with changed:
@@ -179,7 +182,8 @@ class SqliteLog:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     return False
-                changed.wait(min(left, POLL))
+                changed.wait(min(left, pause))
+            pause = min(pause * 1.25, LONGEST_POLL)
 
     def close(self) -> None:
         self._pool.close()
