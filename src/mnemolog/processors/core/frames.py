@@ -30,7 +30,8 @@ ADVERBS: dict[str, tuple[str, ...]] = {
     "zh": (
         "现在", "已经", "目前", "如今", "最近", "刚刚", "刚", "也", "还", "都", "就", "其实", "一直", "真的", "特别", "非常",
         "十分",        "超级", "超", "很", "挺", "比较", "最", "平时", "通常", "一般", "经常", "常常", "总", "总是", "从小", "确实", "本来",
-        "仍然",         "仍", "依然", "主要", "只", "又", "才", "今年", "这几年", "这两年",
+        "仍然",
+                "仍", "依然", "主要", "只", "又", "才", "今年", "这几年", "这两年",
     ),
 }  # fmt: skip
 """Words that may stand between the words of a frame without changing what it states; in English also those in -ly."""
@@ -41,7 +42,12 @@ _SEP = rf"(?:{_GAP}|(?<![\w'’]))"
 # hardly, barely, rarely, nearly, probably, supposedly do change it
 _LY = r"(?!hard|bare|rare|near|scarce|possib|probab|suppos|alleg)[a-z]{2,10}ly"
 _EN_ADVERBS = rf"(?:(?:{'|'.join(ADVERBS['en'])}|{_LY}){_GAP}){{0,2}}"
-_ZH_ADVERBS = rf"(?:(?:{'|'.join(sorted(ADVERBS['zh'], key=len, reverse=True))})\s{{0,2}}){{0,3}}"
+_ZH_WHEN = (
+    r"[上这本](?:个?(?:月|星期)|周)[一二三四五六日天初末底]?|(?:去年|前年|昨天|前天|今天|年初|前几天|前不久|不久前|前阵子|前段时间)"
+    r"|[一二两三四五六七八九十几半0-9]{1,3}(?:年|个月|周|天)(?:以|之)?前|[0-9]{4}年|[0-9一二三四五六七八九十]{1,2}月"
+)
+_ZH_WORDS = "|".join(sorted(ADVERBS["zh"], key=len, reverse=True))
+_ZH_ADVERBS = rf"(?:(?:{_ZH_WORDS}|{_ZH_WHEN})\s{{0,2}}){{0,3}}"
 _STOP = r"\n!?;。！？；"
 _VALUE_CHAR = rf"(?:[^{_STOP}.]|\.(?=\w)|(?<=\b[SDM][trs])\.)"
 _EDGE = r"[^\s,，、:：.·" + _STOP + "]"
@@ -143,7 +149,7 @@ class _English:
                 if first:
                     out += _EN_START
                 elif not glued:
-                    out += rf"(?:{_GAP}|:\s{{0,8}}){_EN_ADVERBS}"
+                    out += rf"(?:{_GAP}|(?<=[:,])|:\s{{0,8}}){_EN_ADVERBS}"
                 out += _holds(node.words, "en") + _value(last=last, first=first)
                 self._words += 1
             elif isinstance(node, Text):
@@ -221,6 +227,9 @@ class _English:
 
     def _word(self, word: str) -> str:
         lower = word.lower()
+        if not any(char.isalnum() for char in word):
+            self._led = False
+            return rf"\s{{0,2}}{re.escape(word)}"
         if self._third and not self._subject_done and lower in ("i", "my"):
             self._subject_done = True
             self._verb_next = lower == "i"
@@ -237,8 +246,6 @@ class _English:
             body, short = _third_person(lower), short and _SHORT.get({"am": "is", "have": "has"}.get(lower, lower))
         else:
             body = "(?:am|are)" if lower == "am" else re.escape(lower).replace("'", _APOSTROPHE)
-        if not body[-1].isalnum() and body[-1] != ")":
-            return lead + body
         return rf"(?:{short}\b|{lead}{body}\b)" if short else rf"{lead}{body}\b"
 
 
@@ -281,12 +288,13 @@ class _Chinese:
         for index, node in enumerate(nodes):
             if isinstance(node, ValueMark):
                 first = top and index == 0
-                out += _ZH_START if first else r"[\s:：]{0,4}"
+                out += _ZH_START if first else r"了?[\s:：]{0,4}(?![的过对了])"
                 out += _holds(node.words, "zh") + _value(last=top and not _words_follow(nodes, index), first=first) + r"\s{0,2}"
             elif isinstance(node, Text):
                 out += self._text(node.text)
             else:
-                inner = "|".join(self._nodes(branch) for branch in node.branches)
+                # 每周二 must not be read as 每周
+                inner = "|".join(sorted((self._nodes(branch) for branch in node.branches), key=len, reverse=True))
                 out += f"(?:{inner}){'?' if node.optional else ''}"
         return out
 

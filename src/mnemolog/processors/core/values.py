@@ -90,7 +90,7 @@ def _scan(
     elif value_type == "money":
         yield from iter_money(text, lang, wall_clock(at, utc_offset))
     elif value_type == "number":
-        yield from iter_numbers(text, slot.unit if slot is not None else "")
+        yield from iter_numbers(text, slot.unit if slot is not None else None)
     elif value_type == "enum" and slot is not None:
         yield from iter_enum(text, slot)
     elif value_type == "bool":

@@ -114,8 +114,19 @@ _PERCENT = re.compile(rf"百分之(?P<n>{ZH_NUMERAL}|[0-9]{{1,3}}(?:\.[0-9]{{1,4
 _CLASSIFIER = re.compile(r"\s?[个人岁位名只条口台件张辆套本次倍层间家块元天年月周号点度克吨斤米]|\s?(?:多|几)?[个岁]")
 
 
-def iter_numbers(text: str, unit: str) -> Iterator[tuple[int, int, dict[str, str]]]:
-    """Numbers with the unit that was said, or with `unit` where none was."""
+_KINDS_OF_UNIT = ({"kg", "jin", "g", "lb"}, {"cm", "mm", "m", "km", "mi", "ft", "in"}, {"%"})
+
+
+def _fits(said: str, declared: str | None) -> bool:
+    """Whether a measure may fill a slot: one without a unit counts, and takes no measures; kg does not fill a length."""
+    if declared is None or not said or said == declared:
+        return True
+    return bool(declared) and any(said in kind and declared in kind for kind in _KINDS_OF_UNIT)
+
+
+def iter_numbers(text: str, unit: str | None) -> Iterator[tuple[int, int, dict[str, str]]]:
+    """Numbers with the unit that was said, or with the slot's `unit` where none was; with a `unit` (empty: a mere count) only
+    those that it fits."""
     special: list[tuple[int, int, dict[str, str]]] = []
     for match in _FEET.finditer(text):
         inches = Decimal(match["ft"]) * 12 + Decimal(match["inch"])
@@ -149,7 +160,8 @@ def iter_numbers(text: str, unit: str) -> Iterator[tuple[int, int, dict[str, str
         elif unit:
             data["unit"] = unit
         found.append((start, end, data))
-    yield from sorted(found, key=lambda item: item[:2])
+    fitting = (item for item in found if _fits(item[2].get("unit", ""), unit))
+    yield from sorted(fitting, key=lambda item: item[:2])
 
 
 def _lone(text: str, start: int, end: int) -> bool:
