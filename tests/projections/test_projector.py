@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from replay.hand import OTHER, SCOPE, Writer, at, created, project, quote, slot, text
 
 from mnemolog.projections.projector import Projector
 from mnemolog.projections.store import Store
 from mnemolog.schemas import changes as ch
 from mnemolog.schemas.inputs import SessionEnded
 from mnemolog.schemas.observations import Evidence
+from replay.hand import OTHER, SCOPE, Writer, at, created, project, quote, slot, text
 
 
 @pytest.fixture

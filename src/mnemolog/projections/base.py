@@ -4,6 +4,7 @@ with the first write."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -49,13 +50,19 @@ class StoreBase:
         self._ready = False
         self._empty: Database | None = None
         self._scope_ids: dict[str, int] = {}
+        self._local = threading.local()
         self._dialect = self._database.engine.dialect.name
-        with self.reading():
-            pass
+        with self._database.reading() as connection:
+            self._check(connection)
 
     @property
     def read_only(self) -> bool:
         return self._database.read_only
+
+    @property
+    def path(self) -> Path | None:
+        """The SQLite file; None for a database in memory or on a server."""
+        return self._database.path
 
     @property
     def log_id(self) -> str | None:
@@ -86,7 +93,10 @@ class StoreBase:
         with self._database.writing() as connection:
             if not self._check(connection):
                 self._create(connection)
+            self._local.numbered = {}
             yield connection, tables(self._live(connection) if version is None else version)
+        # Only now is it certain that they stay.
+        self._scope_ids.update(self._local.numbered)
         self._ready = True
 
     def live_version(self) -> int:
@@ -147,22 +157,21 @@ class StoreBase:
     # -- scopes --------------------------------------------------------------------------------------------------------
 
     def scope_ids(self, connection: sa.Connection, names: Sequence[str]) -> dict[str, int]:
-        """The numbers of scopes, given where they are new. Only inside a write transaction, once."""
-        found = {name: self._scope_ids[name] for name in names if name in self._scope_ids}
+        """The numbers of scopes, given where they are new. Only inside a write transaction."""
+        numbered: dict[str, int] = self._local.numbered
+        found = {name: known[name] for known in (self._scope_ids, numbered) for name in names if name in known}
         missing = [name for name in names if name not in found]
         if missing:
             known = self._look_up(connection, missing)
-            self._scope_ids.update(known)
             new = [name for name in missing if name not in known]
             if new:
-                rows = [{"key": name, "tenant": Scope.parse(name).tenant} for name in new]
-                connection.execute(sa.insert(scopes), rows)
-                # Not remembered until the transaction is committed: the next one finds them.
+                connection.execute(sa.insert(scopes), [{"key": name, "tenant": Scope.parse(name).tenant} for name in new])
                 known |= self._look_up(connection, new)
+            numbered.update(known)
             found |= known
         return found
 
-    def _scope_id(self, connection: sa.Connection, scope: Scope | str) -> int:
+    def scope_number(self, connection: sa.Connection, scope: Scope | str) -> int:
         """The number of a scope; -1, which no row has, for one that is not known."""
         key = str(scope)
         number = self._scope_ids.get(key)
@@ -201,12 +210,20 @@ class StoreBase:
             query = sa.select(scopes.c.key, current.heads.c.head).join(scopes, scopes.c.scope_id == current.heads.c.scope_id)
             return _pairs(connection, query)
 
-    def load_state(self, scope: Scope | str) -> dict[str, bytes]:
-        """The resolver's state of a scope, by key."""
-        with self.reading() as (connection, current):
-            table = current.resolver_state
-            query = sa.select(table.c.key, table.c.blob).where(table.c.scope_id == self._scope_id(connection, scope))
-            return {key: bytes(blob) for key, blob in connection.execute(query.order_by(table.c.key))}
+    def load_state(
+        self, scope: Scope | str, version: int | None = None, connection: sa.Connection | None = None
+    ) -> dict[str, bytes]:
+        """The resolver's state of a scope, by key. `version` and `connection`: of other tables than the live ones, and inside
+        an open transaction."""
+        if connection is not None and version is not None:
+            return self._state(connection, tables(version), scope)
+        with self.reading(version) as (opened, current):
+            return self._state(opened, current, scope)
+
+    def _state(self, connection: sa.Connection, current: Tables, scope: Scope | str) -> dict[str, bytes]:
+        table = current.resolver_state
+        query = sa.select(table.c.key, table.c.blob).where(table.c.scope_id == self.scope_number(connection, scope))
+        return {key: bytes(blob) for key, blob in connection.execute(query.order_by(table.c.key))}
 
     # -- vectors -------------------------------------------------------------------------------------------------------
 
@@ -215,7 +232,7 @@ class StoreBase:
         keys = sorted(set(content_keys))
         found: dict[str, bytes] = {}
         with self.reading() as (connection, _):
-            mine = (vectors.c.embedder == embedder, vectors.c.scope_id == self._scope_id(connection, scope))
+            mine = (vectors.c.embedder == embedder, vectors.c.scope_id == self.scope_number(connection, scope))
             for start in range(0, len(keys), CHUNK):
                 query = sa.select(vectors.c.content_key, vectors.c.vector).where(
                     *mine, vectors.c.content_key.in_(keys[start : start + CHUNK])
@@ -237,7 +254,7 @@ class StoreBase:
     def vectors_scan(self, embedder: str, wanted: Sequence[Scope | str]) -> list[tuple[str, str, bytes]]:
         """(scope, content key, vector) of everything cached for these scopes, sorted."""
         with self.reading() as (connection, _):
-            names = {self._scope_id(connection, scope): str(scope) for scope in wanted}
+            names = {self.scope_number(connection, scope): str(scope) for scope in wanted}
             found: list[tuple[str, str, bytes]] = []
             for number in sorted(names, key=lambda number: names[number]):
                 query = (

@@ -38,6 +38,7 @@ class Database:
 
     def __init__(self, target: Path | str, *, durable: bool = True) -> None:
         self.target = target
+        self.path: Path | None = None
         self.read_only = False
         self._pid = os.getpid()
         self._guard: threading.RLock | None = None
@@ -53,7 +54,7 @@ class Database:
             )
             self._listen()
         else:
-            path = Path(target).absolute()
+            self.path = path = Path(target).absolute()
             uri = self._sqlite_uri(path)
             self.engine = sa.create_engine("sqlite://", poolclass=sa.QueuePool, creator=lambda: self._connect_sqlite(uri))
             self._listen()

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from ..schemas.codec import canonical, sha256_hex
 from .base import StoreBase
+from .summaries import closed_weeks
 from .tables import Tables, scopes
 
 __all__ = ["DIGESTED", "digest_scope", "digest_store", "digested_rows", "projected_scopes", "total_digest"]
@@ -169,23 +170,9 @@ def _timeline(connection: sa.Connection, t: Tables, scope_id: int) -> Iterator[d
 
 
 def _summaries(connection: sa.Connection, t: Tables, scope_id: int) -> Iterator[dict[str, Json]]:
-    s, w = t.summaries, t.weeks
-    week = sa.and_(w.c.scope_id == s.c.scope_id, w.c.week == s.c.week)
-    query = (
-        sa.select(s)
-        .select_from(s.join(w, week))
-        .where(s.c.scope_id == scope_id, s.c.position > w.c.hidden_at)
-        .order_by(s.c.week, s.c.revision)
-    )
-    latest = {row.week: row for row in connection.execute(query)}
-    for row in latest.values():
-        yield {
-            "week": row.week,
-            "turns": str(row.turns),
-            "sessions": str(row.sessions),
-            "lines": _json(row.lines),
-            "input_ids": _json(row.input_ids),
-        }
+    for view in closed_weeks(connection, t, scope_id):
+        lines: list[Json] = list(view.lines)
+        yield {"week": view.week, "turns": str(view.turns), "sessions": str(view.sessions), "lines": lines}
 
 
 def _evidence(text: str) -> Json:

@@ -107,21 +107,31 @@ class Projector:
     def write_summaries(self, batch: Sequence[tuple[Envelope, WeekSummarised]], *, first: int, next_summaries: int) -> None:
         """Writes summary events that were read from offset `first` on; nothing happens where the store is not there."""
         with self._store.writing(self._version) as (connection, current):
-            if self._store.read_offsets(connection, current)["summaries"] != first:
-                return
-            statements = self._store.statements(current)
-            scope_ids = self._store.scope_ids(connection, sorted({str(envelope.scope) for envelope, _ in batch}))
-            summaries: list[Row] = []
-            weeks: list[Row] = []
-            for envelope, summary in batch:
-                covered = -1 if envelope.position is None else Position.parse(envelope.position).offset
-                scope_id = scope_ids[str(envelope.scope)]
-                summaries.append(summary_row(scope_id, covered, summary))
-                weeks.append({**week_row(scope_id, summary.week), "summarised": covered})
-            if summaries:
-                connection.execute(statements.summary_set, summaries)
-                connection.execute(statements.week_summarised, weeks)
-            connection.execute(statements.offset_set, [{"name": "summaries", "value": next_summaries}])
+            if self._store.read_offsets(connection, current)["summaries"] == first:
+                self.write_summaries_within(connection, current, batch, next_summaries=next_summaries)
+
+    def write_summaries_within(
+        self,
+        connection: sa.Connection,
+        current: Tables,
+        batch: Sequence[tuple[Envelope, WeekSummarised]],
+        *,
+        next_summaries: int,
+    ) -> None:
+        """Writes summary events as a part of a write transaction that is already open."""
+        statements = self._store.statements(current)
+        scope_ids = self._store.scope_ids(connection, sorted({str(envelope.scope) for envelope, _ in batch}))
+        summaries: list[Row] = []
+        weeks: list[Row] = []
+        for envelope, summary in batch:
+            covered = -1 if envelope.position is None else Position.parse(envelope.position).offset
+            scope_id = scope_ids[str(envelope.scope)]
+            summaries.append(summary_row(scope_id, covered, summary))
+            weeks.append({**week_row(scope_id, summary.week), "summarised": covered})
+        if summaries:
+            connection.execute(statements.summary_set, summaries)
+            connection.execute(statements.week_summarised, weeks)
+        connection.execute(statements.offset_set, [{"name": "summaries", "value": next_summaries}])
 
     @staticmethod
     def _write_states(

@@ -15,23 +15,23 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy import bindparam
 
+from ..processors.core.chain import DecisionHead
+from ..processors.core.moments import event_time
 from ..schemas import changes as ch
 from ..schemas.envelope import Envelope
 from ..schemas.inputs import Turn
 from ..schemas.observations import Evidence
-from ..schemas.times import add_seconds, iso_week
+from ..schemas.times import iso_week
 from ..schemas.values import Value
 from . import hiding
 from .dialect import insert_new, upsert
 from .tables import Tables
 
-__all__ = ["BOUND", "ENDS", "DecidedInput", "RowBatch", "event_time"]
+__all__ = ["BOUND", "ENDS", "DecidedInput", "Row", "RowBatch", "Statements", "summary_row", "week_row"]
 
 ENDS = 5
 """Of a version's evidence the first and the last so many pieces are kept."""
 BOUND = 2 * ENDS
-CLOCK_SKEW = 300
-"""Seconds by which `occurred_at` may lie after the recorded time before it is clamped."""
 
 Row = dict[str, Any]
 Key = tuple[Any, ...]
@@ -45,7 +45,7 @@ class DecidedInput(msgspec.Struct, frozen=True, kw_only=True):
     """The input's typed data."""
     offset: int
     """Of the input on dynamics."""
-    decision_envelope: Envelope
+    decision_envelope: Envelope | DecisionHead
     decision: ch.Decision
     changes_offset: int
     hash: str
@@ -58,11 +58,6 @@ class DecidedInput(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def scope(self) -> str:
         return f"{self.input.tenant}/{self.input.subject}"
-
-
-def event_time(time: str, recorded: str) -> str:
-    """When it happened: the stated time, clamped to five minutes after it was recorded."""
-    return time if time <= recorded else min(time, add_seconds(recorded, CLOCK_SKEW))
 
 
 def evidence_json(evidence: list[Evidence]) -> str:
@@ -155,6 +150,8 @@ class Statements:
         self.pointer_dropped = sa.delete(t.slots).where(*slot, t.slots.c.lane == bindparam("b_lane"))
         self.pointer_ended = sa.delete(t.slots).where(*slot, t.slots.c.version == bindparam("b_version"))
         self.version_set = upsert(t.versions, dialect)
+        # A scheduled version whose time has come is the same version: where it came from stays.
+        self.version_elapsed = upsert(t.versions, dialect, ("status", "reason", "valid_from", "confidence", "pieces"))
         self.version_reinforced = (
             sa.update(t.versions)
             .where(
@@ -233,7 +230,7 @@ class RowBatch:
     def add(self, item: DecidedInput) -> None:
         """Maps one decided input."""
         scope_id = self._scope_ids[item.scope]
-        moment = event_time(item.input.time, item.recorded)
+        moment = event_time(item.input)
         self._week(scope_id, iso_week(moment), item.offset, inputs=1)
         if isinstance(item.data, Turn):
             self._turn(scope_id, item, item.data, moment)
@@ -371,7 +368,8 @@ class RowBatch:
             "recorded_at": item.recorded,
             "hidden": 0,
         }
-        self._queue("versions", self._sql.version_set, row)
+        statement = self._sql.version_elapsed if change.reason == "elapsed" else self._sql.version_set
+        self._queue("versions", statement, row)
         self._reinforced.pop(key, None)
         self._evidence_of(key, change.evidence, change.count)
         self._point(scope_id, change)
@@ -380,13 +378,13 @@ class RowBatch:
     def _point(self, scope_id: int, change: ch.SlotChanged) -> None:
         """What stands in the slot (or element) after this change."""
         place = (scope_id, change.form_id, change.slot, change.element)
-        if change.supersedes is not None and change.supersedes != change.version:
-            self._pointers[(*place, change.supersedes)] = None
-        if change.status == "confirmed":
-            self._pointers[(*place, change.version)] = None
-            self._pointers[(*place, 0)] = self._pointer(place, 0, change.version)
-        elif change.status == "scheduled":
+        if change.status == "scheduled":
             self._pointers[(*place, change.version)] = self._pointer(place, change.version, change.version)
+            return
+        # What was scheduled under this number is scheduled no more.
+        self._pointers[(*place, change.version)] = None
+        if change.status == "confirmed":
+            self._pointers[(*place, 0)] = self._pointer(place, 0, change.version)
         elif change.status == "retired":
             if change.supersedes is None:
                 self._pointers[(*place, 0)] = None

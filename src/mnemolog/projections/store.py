@@ -4,16 +4,19 @@ every read names its scope, and nothing hidden is returned."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
 
+from ..schemas.changes import WeekSummarised
 from ..schemas.observations import Evidence
 from ..schemas.scope import Scope
 from ..schemas.values import Value
 from ..schemas.views import EdgeView, FormView, PendingView, SlotView, SummaryView, TimelineEntry, TurnView, VersionView
 from .base import CHUNK, Cursor, StoreBase
+from .summaries import closed_weeks, latest_revision, make_summary, open_week
 from .tables import Tables, scopes
 
 __all__ = ["Cursor", "DueDeadline", "Store", "TurnRow"]
@@ -57,7 +60,7 @@ class Store(StoreBase):
         self, scope: Scope | str, *, form_type: str | None = None, form_id: str | None = None, include_retired: bool
     ) -> list[FormView]:
         with self.reading() as (connection, t):
-            scope_id = self._scope_id(connection, scope)
+            scope_id = self.scope_number(connection, scope)
             f, s, v = t.forms, t.slots, t.versions
             query = sa.select(f).where(f.c.scope_id == scope_id, f.c.hidden == 0)
             if form_type is not None:
@@ -102,7 +105,7 @@ class Store(StoreBase):
     def history(self, scope: Scope | str, form_id: str | None = None, slot: str | None = None) -> list[VersionView]:
         """Every version, by (form type, form, slot, element, valid_from, position); where one begins the one before it ends."""
         with self.reading() as (connection, t):
-            scope_id = self._scope_id(connection, scope)
+            scope_id = self.scope_number(connection, scope)
             v, s, f = t.versions, t.slots, t.forms
             joined = sa.and_(
                 s.c.scope_id == v.c.scope_id,
@@ -125,7 +128,7 @@ class Store(StoreBase):
             rows = connection.execute(query.order_by(*order)).all()
             evidence = self._evidence(connection, t, scope_id, form_id=form_id)
         views: list[VersionView] = []
-        for row, following in zip(rows, [*rows[1:], None], strict=True):
+        for row, following in zip_longest(rows, rows[1:]):
             goes_on = following is not None and (following.form_id, following.slot, following.element) == (
                 row.form_id,
                 row.slot,
@@ -195,7 +198,7 @@ class Store(StoreBase):
         """What happened from `since` on and before `until` (fixed UTC form), by (occurred_at, position)."""
         with self.reading() as (connection, t):
             table = t.timeline
-            query = sa.select(table).where(table.c.scope_id == self._scope_id(connection, scope), table.c.hidden == 0)
+            query = sa.select(table).where(table.c.scope_id == self.scope_number(connection, scope), table.c.hidden == 0)
             if since is not None:
                 query = query.where(table.c.occurred_at >= since)
             if until is not None:
@@ -208,7 +211,7 @@ class Store(StoreBase):
         """Relations between Forms, sorted by id."""
         with self.reading() as (connection, t):
             table = t.edges
-            query = sa.select(table).where(table.c.scope_id == self._scope_id(connection, scope), table.c.hidden == 0)
+            query = sa.select(table).where(table.c.scope_id == self.scope_number(connection, scope), table.c.hidden == 0)
             if not include_retired:
                 query = query.where(table.c.status == "current")
             return [
@@ -230,7 +233,7 @@ class Store(StoreBase):
         with self.reading() as (connection, t):
             table = t.pending
             query = sa.select(table).where(
-                table.c.scope_id == self._scope_id(connection, scope), table.c.hidden == 0, table.c.closed == ""
+                table.c.scope_id == self.scope_number(connection, scope), table.c.hidden == 0, table.c.closed == ""
             )
             return [
                 PendingView(
@@ -253,26 +256,38 @@ class Store(StoreBase):
     def closed_summaries(self, scope: Scope | str) -> list[SummaryView]:
         """The newest revision of each week that was summarised, in order of weeks."""
         with self.reading() as (connection, t):
-            s, w = t.summaries, t.weeks
-            week = sa.and_(w.c.scope_id == s.c.scope_id, w.c.week == s.c.week)
-            query = (
-                sa.select(s)
-                .select_from(s.join(w, week))
-                .where(s.c.scope_id == self._scope_id(connection, scope), s.c.position > w.c.hidden_at)
-                .order_by(s.c.week, s.c.revision)
-            )
-            latest = {row.week: row for row in connection.execute(query)}
-        return [
-            SummaryView(
-                week=row.week,
-                revision=row.revision,
-                closed=True,
-                turns=row.turns,
-                sessions=row.sessions,
-                lines=msgspec.json.decode(row.lines, type=list[str]),
-            )
-            for row in latest.values()
-        ]
+            return closed_weeks(connection, t, self.scope_number(connection, scope))
+
+    def summaries(self, scope: Scope | str) -> list[SummaryView]:
+        """The weeks in order: the newest revision of each closed one, and the one that is still going on as it looks now."""
+        with self.reading() as (connection, t):
+            scope_id = self.scope_number(connection, scope)
+            closed = closed_weeks(connection, t, scope_id)
+            week = open_week(connection, t, scope_id)
+            if week is None:
+                return closed
+            now = make_summary(connection, t, scope_id, week, 0)
+        if now.turns or now.lines:
+            view = SummaryView(week=week, revision=0, closed=False, turns=now.turns, sessions=now.sessions, lines=now.lines)
+            closed = [view_ for view_ in closed if view_.week < week] + [view]
+        return closed
+
+    def week_summary(self, scope: Scope | str, week: str) -> tuple[WeekSummarised, WeekSummarised | None, bool]:
+        """(the next revision of a week's summary, the newest one there is, whether that may be shown)."""
+        with self.reading() as (connection, t):
+            scope_id = self.scope_number(connection, scope)
+            latest, shown = latest_revision(connection, t, scope_id, week)
+            revision = 1 if latest is None else latest.revision + 1
+            return make_summary(connection, t, scope_id, week, revision), latest, shown
+
+    def settle_weeks(self, settled: Sequence[tuple[str, str, int]]) -> None:
+        """Notes that the newest summary of (scope, week) already says everything up to a dynamics offset."""
+        if not settled:
+            return
+        with self.writing() as (connection, t):
+            for scope, week, covered in settled:
+                here = (t.weeks.c.scope_id == self.scope_number(connection, scope), t.weeks.c.week == week)
+                connection.execute(sa.update(t.weeks).where(*here, t.weeks.c.summarised < covered).values(summarised=covered))
 
     # -- turns ---------------------------------------------------------------------------------------------------------
 
@@ -313,12 +328,12 @@ class Store(StoreBase):
         with self.reading() as (connection, t):
             c = t.turns.c
             query = sa.select(c.position, c.event_id, c.session, c.speaker, c.role, c.occurred_at, c.terms).where(
-                c.scope_id == self._scope_id(connection, scope), c.position > after_offset, c.hidden == 0, c.folded == 0
+                c.scope_id == self.scope_number(connection, scope), c.position > after_offset, c.hidden == 0, c.folded == 0
             )
             return [tuple(row) for row in connection.execute(query.order_by(c.position))]
 
     def _turns(self, connection: sa.Connection, t: Tables, scope: Scope | str) -> sa.Select[Any]:
-        return sa.select(t.turns).where(t.turns.c.scope_id == self._scope_id(connection, scope), t.turns.c.hidden == 0)
+        return sa.select(t.turns).where(t.turns.c.scope_id == self.scope_number(connection, scope), t.turns.c.hidden == 0)
 
     # -- the whole store -----------------------------------------------------------------------------------------------
 
@@ -333,7 +348,7 @@ class Store(StoreBase):
                 .order_by(d.c.due, scopes.c.key, d.c.deadline_id)
             )
             if scope is not None:
-                query = query.where(d.c.scope_id == self._scope_id(connection, scope))
+                query = query.where(d.c.scope_id == self.scope_number(connection, scope))
             return [DueDeadline(*row) for row in connection.execute(query)]
 
     def scopes(self, tenant: str | None = None) -> list[str]:
@@ -361,7 +376,7 @@ class Store(StoreBase):
                 "deadlines": (t.deadlines, ()),
             }
             counts: dict[str, int] = {}
-            scope_id = None if scope is None else self._scope_id(connection, scope)
+            scope_id = None if scope is None else self.scope_number(connection, scope)
             for name, (table, conditions) in shown.items():
                 query = sa.select(sa.func.count()).select_from(table).where(*conditions)
                 if scope_id is not None:

@@ -250,6 +250,7 @@ class Tables:
             _hidden(),
             key=("scope_id", "position"),
         )
+        self._index(self.turns, "position")
         self._index(self.turns, "scope_id", "event_id")
         self._index(self.turns, "scope_id", "session", "position")
         self._index(self.turns, "scope_id", "event_time")

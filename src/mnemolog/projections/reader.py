@@ -1,0 +1,200 @@
+"""Joins the topics: each valid decision with the input it decides and the observation it rests on, in step and in constant
+memory. Decisions keep dynamics order and are one to one with inputs, so each topic is read once, from front to back."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, MutableMapping
+
+import msgspec
+
+from ..processors.core.chain import valid_decisions
+from ..processors.core.ports import EventLog, Stored
+from ..schemas.envelope import Position
+from ..schemas.errors import Undecodable
+from ..schemas.events import CHANGES, DYNAMICS, OBSERVATIONS, decode
+from ..schemas.scope import Scope
+from .rows import DecidedInput
+
+__all__ = ["DecidedInput", "MissingInput", "decided_inputs", "records"]
+
+CHUNK = 512
+"""Records read at a time; no read of the log stays open between two chunks."""
+_REMEMBERED = 4096
+"""Observations kept for decisions that come later than their place (of scopes that had to wait)."""
+
+
+class MissingInput(Undecodable):
+    """A decision whose input is not on the log any more."""
+
+    def __init__(self, scope: str, input_id: str, offset: int) -> None:
+        self.scope = scope
+        self.input_id = input_id
+        self.offset = offset
+        super().__init__(
+            f"scope {scope!r}: the input {input_id!r} at dynamics offset {offset} is decided but not on the log: "
+            "the log was altered; restore it from a backup"
+        )
+
+
+def records(log: EventLog, topic: str, start: int, end: int | None = None, *, scope: Scope | None = None) -> Iterator[Stored]:
+    """The records of a topic (of one scope) from `start` on and below `end`, read in chunks."""
+    while end is None or start < end:
+        chunk = list(log.read(topic, start, CHUNK, scope=scope))
+        for record in chunk:
+            if end is not None and record.offset >= end:
+                return
+            yield record
+        if not chunk:
+            return
+        start = chunk[-1].offset + 1
+
+
+def decided_inputs(
+    log: EventLog,
+    start_changes: int,
+    end_changes: int | None = None,
+    *,
+    scope: Scope | None = None,
+    heads: Callable[[], MutableMapping[str, str]] | None = None,
+    on_broken: Callable[[str, Undecodable], None] | None = None,
+) -> Iterator[DecidedInput]:
+    """The decided inputs (of one scope) from offset `start_changes` of the changes topic to `end_changes` (default: its end).
+
+    `heads` gives the scopes' heads at `start_changes` (pass `store.heads` with the store's cursor); without it the chain is
+    followed from the beginning of the topic. Both are looked at only if there is something to read. A decision whose input is
+    gone raises MissingInput, one whose records cannot be read Undecodable; with `on_broken` these are told there, with their
+    scope, and left out.
+    """
+    ahead = records(log, CHANGES, start_changes, end_changes, scope=scope)
+    first = next(ahead, None)
+    if first is None:
+        return
+    known = _heads_before(log, start_changes, scope) if heads is None else heads()
+    inputs: _Inputs | None = None
+    extractors: _Extractors | None = None
+    for valid in valid_decisions(_again(first, ahead), known):
+        where = Position.parse(valid.envelope.position)
+        if inputs is None or extractors is None:
+            inputs = _Inputs(log, where.offset, scope)
+            extractors = _Extractors(log, where.offset, scope)
+        key = valid.stored.scope
+        stored = inputs.at(where.offset)
+        try:
+            if stored is None or stored.scope != key:
+                raise MissingInput(key, valid.decision.input_id, where.offset)
+            envelope, data = decode(stored.value)
+            if envelope.id != valid.decision.input_id:
+                raise MissingInput(key, valid.decision.input_id, where.offset)
+        except Undecodable as error:
+            if on_broken is None:
+                raise
+            on_broken(key, error)
+            continue
+        yield DecidedInput(
+            input=envelope,
+            data=data,
+            offset=stored.offset,
+            decision_envelope=valid.envelope,
+            decision=valid.decision,
+            changes_offset=valid.stored.offset,
+            hash=valid.hash,
+            recorded=stored.recorded,
+            extractor=extractors.of(key, envelope.id, where.offset),
+        )
+
+
+def _again(first: Stored, rest: Iterator[Stored]) -> Iterator[Stored]:
+    yield first
+    yield from rest
+
+
+def _heads_before(log: EventLog, end: int, scope: Scope | None) -> dict[str, str]:
+    heads: dict[str, str] = {}
+    for _ in valid_decisions(records(log, CHANGES, 0, end, scope=scope), heads):
+        pass
+    return heads
+
+
+class _Inputs:
+    """Dynamics, read forward; a decision that comes out of order is looked up where it lies."""
+
+    def __init__(self, log: EventLog, start: int, scope: Scope | None) -> None:
+        self._log = log
+        self._ahead = records(log, DYNAMICS, start, scope=scope)
+        self._next: Stored | None = next(self._ahead, None)
+
+    def at(self, offset: int) -> Stored | None:
+        while self._next is not None and self._next.offset < offset:
+            self._next = next(self._ahead, None)
+        if self._next is not None and self._next.offset == offset:
+            return self._next
+        found = next(iter(self._log.read(DYNAMICS, offset, 1)), None)
+        return found if found is not None and found.offset == offset else None
+
+
+class _ObservationData(msgspec.Struct):
+    input_id: str
+    extractor: str
+
+
+class _ObservationHead(msgspec.Struct):
+    """As much of an observation's record as is needed here; the rest is not decoded."""
+
+    data: _ObservationData
+    position: str
+
+
+_DECODE_HEAD = msgspec.json.Decoder(_ObservationHead).decode
+
+
+class _Extractors:
+    """Who observed an input: the observations topic, read forward from about the place of the first decision."""
+
+    def __init__(self, log: EventLog, input_offset: int, scope: Scope | None) -> None:
+        self._ahead = records(log, OBSERVATIONS, self._place(log, input_offset), scope=scope)
+        self._passed: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._next = self._read()
+
+    def of(self, scope: str, input_id: str, offset: int) -> str:
+        """The extractor's name; empty where the input has no observation."""
+        while self._next is not None and self._next[2] <= offset:
+            key, extractor, _ = self._next
+            self._passed.setdefault(key, extractor)
+            if len(self._passed) > _REMEMBERED:
+                self._passed.popitem(last=False)
+            self._next = self._read()
+        return self._passed.pop((scope, input_id), "")
+
+    def _read(self) -> tuple[tuple[str, str], str, int] | None:
+        record = next(self._ahead, None)
+        if record is None:
+            return None
+        head = self._head(record)
+        return (record.scope, head.data.input_id), head.data.extractor, self._input_of(record)
+
+    def _input_of(self, record: Stored) -> int:
+        return Position.parse(self._head(record).position).offset
+
+    @staticmethod
+    def _head(record: Stored) -> _ObservationHead:
+        try:
+            return _DECODE_HEAD(record.value)
+        except msgspec.DecodeError as error:
+            raise Undecodable(f"observation at offset {record.offset} of scope {record.scope!r}: {error}") from error
+
+    def _place(self, log: EventLog, input_offset: int) -> int:
+        """An offset at or before the observation of that input: they lie in the order of their inputs."""
+        low, high = 0, log.end(OBSERVATIONS)
+        while high - low > CHUNK:
+            middle = (low + high) // 2
+            record = next(iter(log.read(OBSERVATIONS, middle, 1)), None)
+            if (
+                record is not None
+                and record.offset < high
+                and Position.parse(self._head(record).position).offset < input_offset
+            ):
+                low = record.offset + 1
+            else:
+                high = middle
+        return low

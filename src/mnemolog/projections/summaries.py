@@ -1,0 +1,160 @@
+"""What a week's summary is made from, and which revision of it is the newest. A summary is a function of the rows that may be
+shown of that week, in an order that does not depend on when they came."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from ..schemas.changes import WeekSummarised
+from ..schemas.times import MAX_TIME, to_text
+from ..schemas.values import Value
+from ..schemas.views import SummaryView
+from .tables import Tables
+
+__all__ = ["closed_weeks", "latest_revision", "make_summary", "open_week", "week_bounds"]
+
+
+CHUNK = 500
+"""Keys per IN list."""
+
+
+def week_bounds(week: str) -> tuple[str, str]:
+    """The first moment of an ISO week and the first one after it, UTC (the end of time for the last one there is)."""
+    year, number = week.split("-W")
+    monday = datetime.fromisocalendar(int(year), int(number), 1).replace(tzinfo=UTC)
+    try:
+        return to_text(monday), to_text(monday + timedelta(days=7))
+    except OverflowError:
+        return to_text(monday), MAX_TIME
+
+
+def open_week(connection: sa.Connection, t: Tables, scope_id: int) -> str | None:
+    """The scope's latest week by event time: the one that is still going on."""
+    w = t.weeks
+    query = sa.select(sa.func.max(w.c.week)).where(w.c.scope_id == scope_id, w.c.inputs == 1)
+    week: str | None = connection.execute(query).scalar_one()
+    return week
+
+
+def closed_weeks(connection: sa.Connection, t: Tables, scope_id: int) -> list[SummaryView]:
+    """The newest revision of each summarised week, in order of weeks; none that tells of what was hidden since."""
+    latest: dict[str, SummaryView] = {}
+    for row in connection.execute(_shown(t, scope_id)):
+        latest.pop(row.week, None)
+        if row.turns or row.lines != "[]":
+            latest[row.week] = _view(row)
+    return list(latest.values())
+
+
+def _view(row: Any) -> SummaryView:
+    return SummaryView(
+        week=row.week,
+        revision=row.revision,
+        closed=True,
+        turns=row.turns,
+        sessions=row.sessions,
+        lines=msgspec.json.decode(row.lines, type=list[str]),
+    )
+
+
+def latest_revision(connection: sa.Connection, t: Tables, scope_id: int, week: str) -> tuple[WeekSummarised | None, bool]:
+    """The newest revision of a week's summary, and whether it may be shown."""
+    s = t.summaries
+    query = sa.select(s).where(s.c.scope_id == scope_id, s.c.week == week).order_by(s.c.revision.desc()).limit(1)
+    row = connection.execute(query).first()
+    if row is None:
+        return None, False
+    summary = WeekSummarised(
+        week=week,
+        revision=row.revision,
+        turns=row.turns,
+        sessions=row.sessions,
+        lines=msgspec.json.decode(row.lines, type=list[str]),
+        input_ids=msgspec.json.decode(row.input_ids, type=list[str]),
+    )
+    shown = connection.execute(_shown(t, scope_id).where(s.c.week == week, s.c.revision == row.revision)).first()
+    return summary, shown is not None
+
+
+def _shown(t: Tables, scope_id: int) -> sa.Select[Any]:
+    s, w = t.summaries, t.weeks
+    joined = sa.and_(w.c.scope_id == s.c.scope_id, w.c.week == s.c.week)
+    query = sa.select(s).select_from(s.join(w, joined))
+    return query.where(s.c.scope_id == scope_id, s.c.position > w.c.hidden_at).order_by(s.c.week, s.c.revision)
+
+
+def make_summary(connection: sa.Connection, t: Tables, scope_id: int, week: str, revision: int) -> WeekSummarised:
+    """What the week brought: every change of a slot and every episode, oldest first, one line each.
+
+    Nothing here may depend on what a later week changes in the same rows (a Form's newest name, whether a scheduled version
+    has become current), or a week would read differently whenever it is summarised again.
+    """
+    turns = _of_week(connection, t.turns, t.turns.c.event_time, scope_id, week, t.turns.c.folded == 0)
+    entries = _of_week(connection, t.timeline, t.timeline.c.occurred_at, scope_id, week)
+    versions = _of_week(connection, t.versions, t.versions.c.event_time, scope_id, week)
+    keys = _form_keys(connection, t, scope_id, [row.form_id for row in versions])
+    told = {(row.input_id, row.form_id, row.slot) for row in entries if row.slot}
+    lines = [(row.occurred_at, row.text) for row in entries]
+    lines += [
+        (row.event_time, version_line(row, keys.get(row.form_id, "")))
+        for row in versions
+        if (row.input_id, row.form_id, row.slot) not in told
+    ]
+    return WeekSummarised(
+        week=week,
+        revision=revision,
+        turns=len(turns),
+        sessions=len({row.session for row in turns}),
+        lines=[f"{moment[:10]} {text}" for moment, text in sorted(lines)],
+        input_ids=[event_id for _, event_id in sorted((row.event_time, row.event_id) for row in turns)],
+    )
+
+
+def version_line(row: Any, key: str) -> str:
+    """`apollo budget: 5000 USD → 8000 USD (a new vendor)`."""
+    about = row.form_type if key in ("", "self") else key
+    before, after = _shown_value(row.before), _shown_value(row.value)
+    if row.status == "retired":
+        change = f"no longer {after or before}" if after or before else "emptied"
+    elif before:
+        change = f"{before} → {after}"
+    else:
+        change = after
+    since = f" from {row.valid_from[:10]}" if row.valid_from > row.event_time else ""
+    cause = f" ({row.cause})" if row.cause else ""
+    return f"{about} {row.slot}: {change}{since}{cause}"
+
+
+def _shown_value(text: str | None) -> str:
+    return "" if text is None else msgspec.json.decode(text, type=Value).shown
+
+
+def _of_week(
+    connection: sa.Connection,
+    table: sa.Table,
+    moment: sa.Column[Any],
+    scope_id: int,
+    week: str,
+    *conditions: sa.ColumnElement[bool],
+) -> list[Any]:
+    start, end = week_bounds(week)
+    query = sa.select(table).where(
+        table.c.scope_id == scope_id, table.c.hidden == 0, moment >= start, moment < end, *conditions
+    )
+    return list(connection.execute(query))
+
+
+def _form_keys(connection: sa.Connection, t: Tables, scope_id: int, form_ids: Sequence[str]) -> dict[str, str]:
+    wanted = sorted(set(form_ids))
+    keys: dict[str, str] = {}
+    for start in range(0, len(wanted), CHUNK):
+        query = sa.select(t.forms.c.form_id, t.forms.c.key).where(
+            t.forms.c.scope_id == scope_id, t.forms.c.form_id.in_(wanted[start : start + CHUNK])
+        )
+        keys |= {form_id: key for form_id, key in connection.execute(query).all()}  # noqa: C416 - rows are no pairs
+    return keys
