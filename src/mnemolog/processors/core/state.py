@@ -1,0 +1,374 @@
+"""What deciding needs to know of one scope, and nothing more: immutable records in flat dicts, each record kept under its own
+key, so that a write costs only what was touched. The indexes beside them follow from the records and are never stored."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, MutableMapping
+from typing import Any
+
+import msgspec
+
+from ...schemas.changes import SlotReason, SlotStatus
+from ...schemas.observations import Authority, Candidate, Evidence
+from ...schemas.scope import Scope
+from ...schemas.times import MIN_TIME
+from ...schemas.values import Value
+from .overlay import Overlay
+
+__all__ = [
+    "ENDS",
+    "HOT",
+    "META",
+    "SEP",
+    "Edge",
+    "Form",
+    "Note",
+    "Pending",
+    "Place",
+    "ScopeState",
+    "Session",
+    "Version",
+    "dump",
+    "load",
+    "place_key",
+    "slot_key",
+]
+
+HOT = 5
+"""Versions of a slot (or element) that stay in the state, the standing one included."""
+ENDS = 5
+"""Of the evidence of a version the first and the last so many pieces stay in the state; the rest is counted."""
+SEP = "\x1f"
+META = f"meta{SEP}"
+
+
+class _Record(msgspec.Struct, frozen=True, array_like=True):
+    pass
+
+
+class Form(_Record, frozen=True, array_like=True):
+    """`keys`: (key, seq at which it came to mean this Form). `touched`: seq of the last change."""
+
+    form_id: str
+    form_type: str
+    key: str
+    name: str
+    retired: bool
+    touched: int
+    keys: tuple[tuple[str, int], ...]
+
+
+class Version(_Record, frozen=True, array_like=True):
+    """One version of a slot or element, as in SlotChanged. `place`: dynamics offset of the input that made it."""
+
+    version: int
+    value: Value | None
+    status: SlotStatus
+    reason: SlotReason
+    confidence: float
+    authority: Authority
+    valid_from: str
+    place: int
+    input_id: str
+    evidence: tuple[Evidence, ...]
+    count: int
+    hidden: bool = False
+
+
+class Place(_Record, frozen=True, array_like=True):
+    """A single-valued slot, or one element of a multi-valued one. `hot` is ordered by (valid_from, place, version)."""
+
+    form_id: str
+    slot: str
+    element: str
+    born: int
+    standing: Version | None
+    """The newest version by event time that is not scheduled; its status tells whether it stands or is an end."""
+    scheduled: tuple[Version, ...] = ()
+    hot: tuple[Version, ...] = ()
+
+    @property
+    def current(self) -> Version | None:
+        """The current truth, or None where the slot is empty."""
+        found = self.standing
+        return found if found is not None and found.status == "confirmed" and not found.hidden else None
+
+
+class Pending(_Record, frozen=True, array_like=True):
+    """A question that is open. `input_id` is the input that raised it."""
+
+    pending_id: str
+    seq: int
+    session: str
+    form_type: str
+    form_id: str
+    name: str
+    slot: str
+    op: str
+    value: Value | None
+    authority: Authority
+    confidence: float
+    valid_from: str
+    evidence: tuple[Evidence, ...]
+    candidate: Candidate | None
+
+
+class Edge(_Record, frozen=True, array_like=True):
+    edge_id: str
+    seq: int
+    from_form: str
+    to_form: str
+    relation: str
+    input_id: str
+
+
+class Note(_Record, frozen=True, array_like=True):
+    """Working memory: a candidate that is kept for its session only; `input_id` names the turn."""
+
+    candidate: Candidate
+    input_id: str
+
+
+class Session(_Record, frozen=True, array_like=True):
+    """`recent`: (digest of speaker and content, microseconds) of the turns kept lately; `focus`: form type to the Form last
+    talked about; `last`: the turn before the next one."""
+
+    seq: int
+    last: str
+    recent: tuple[tuple[str, int], ...]
+    focus: tuple[tuple[str, str], ...]
+
+
+class _Meta(_Record, frozen=True, array_like=True):
+    head: str
+    applied: int
+    latest: str
+    seq: int
+
+
+def slot_key(form_id: str, slot: str) -> str:
+    return f"{form_id}{SEP}{slot}"
+
+
+def place_key(form_id: str, slot: str, element: str = "") -> str:
+    return f"{form_id}{SEP}{slot}{SEP}{element}"
+
+
+_STORED = ("form", "place", "count", "pending", "edge", "deadline", "session", "working")
+
+
+class ScopeState:
+    """The resolver's state of one scope. Make one with `empty` or `load`; `decide` reads it, `evolve` and `apply` move it."""
+
+    __slots__ = (
+        "applied",
+        "count",
+        "deadline",
+        "edge",
+        "edges_of",
+        "elements",
+        "form",
+        "forms_of",
+        "head",
+        "keys",
+        "latest",
+        "pending",
+        "pending_of",
+        "place",
+        "places_of",
+        "scheduled",
+        "scope",
+        "seq",
+        "session",
+        "subject",
+        "tenant",
+        "working",
+    )
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.tenant, self.subject = scope.tenant, scope.subject
+        self.head = ""
+        """Hash of the newest applied decision."""
+        self.applied = -1
+        """Dynamics offset of the newest applied input."""
+        self.latest = MIN_TIME
+        """The latest event time so far: what was due by then has happened."""
+        self.seq = 0
+        # Stored, each record by its own key.
+        self.form: MutableMapping[str, Form] = {}
+        self.place: MutableMapping[str, Place] = {}
+        self.count: MutableMapping[str, int] = {}
+        """`slot_key` to its highest version."""
+        self.pending: MutableMapping[str, Pending] = {}
+        self.edge: MutableMapping[str, Edge] = {}
+        self.deadline: MutableMapping[str, str] = {}
+        """Deadline id to the time it is due."""
+        self.session: MutableMapping[str, Session] = {}
+        self.working: MutableMapping[str, tuple[Note, ...]] = {}
+        # Derived.
+        self.keys: MutableMapping[str, str] = {}
+        """(form type SEP key) to the Form that is called so."""
+        self.forms_of: MutableMapping[str, tuple[str, ...]] = {}
+        """Form type to its Forms, in order of creation."""
+        self.elements: MutableMapping[str, tuple[str, ...]] = {}
+        """`slot_key` to the place keys in it, in order of appearance."""
+        self.places_of: MutableMapping[str, tuple[str, ...]] = {}
+        """Form to its slot keys."""
+        self.scheduled: MutableMapping[str, str] = {}
+        """Place key of what is scheduled to the earliest due time."""
+        self.pending_of: MutableMapping[str, tuple[str, ...]] = {}
+        """`slot_key` to the questions about it."""
+        self.edges_of: MutableMapping[str, tuple[str, ...]] = {}
+
+    @classmethod
+    def empty(cls, scope: Scope) -> ScopeState:
+        return cls(scope)
+
+    def copy(self) -> ScopeState:
+        """An independent state with the same content."""
+        made = self._bare()
+        for name in _DICTS:
+            setattr(made, name, dict(getattr(self, name)))
+        return made
+
+    def fork(self) -> ScopeState:
+        """The same state to try changes on: cheap at any size, and this one must not change while it is in use."""
+        made = self._bare()
+        for name in _DICTS:
+            setattr(made, name, Overlay(getattr(self, name)))
+        return made
+
+    def _bare(self) -> ScopeState:
+        made = ScopeState.__new__(ScopeState)
+        for name in ("scope", "tenant", "subject", "head", "applied", "latest", "seq"):
+            setattr(made, name, getattr(self, name))
+        return made
+
+    def keys_in_use(self) -> list[str]:
+        """The key of every stored record, sorted: what `dump` takes to write the whole state."""
+        used = [f"{kind}{SEP}{key}" for kind in _STORED for key in getattr(self, kind)]
+        return [META, *sorted(used)]
+
+    # -- looking things up ---------------------------------------------------------------------------------------------
+
+    def place_of(self, form_id: str, slot: str, element: str = "") -> Place | None:
+        return self.place.get(place_key(form_id, slot, element))
+
+    def current(self, form_id: str, slot: str, element: str = "") -> Version | None:
+        found = self.place.get(place_key(form_id, slot, element))
+        return None if found is None else found.current
+
+    def standing_elements(self, form_id: str, slot: str) -> list[Place]:
+        """The places of a slot that hold a current value, in order of appearance."""
+        places = (self.place[key] for key in self.elements.get(slot_key(form_id, slot), ()))
+        return [place for place in places if place.current is not None]
+
+    def form_called(self, form_type: str, key: str) -> Form | None:
+        """The living Form of that type called `key`."""
+        found = self.form.get(self.keys.get(f"{form_type}{SEP}{key}", ""))
+        return found if found is not None and not found.retired else None
+
+    def last_touched(self, form_type: str, session: str) -> Form | None:
+        """The living Form of that type that was last talked about: in the session, else in the scope."""
+        seen = self.session.get(session)
+        if seen is not None:
+            for name, form_id in seen.focus:
+                if name == form_type and not self.form[form_id].retired:
+                    return self.form[form_id]
+        living = [form for form_id in self.forms_of.get(form_type, ()) if not (form := self.form[form_id]).retired]
+        return max(living, key=lambda form: form.touched) if living else None
+
+
+_DICTS = (*_STORED, "keys", "forms_of", "elements", "places_of", "scheduled", "pending_of", "edges_of")
+
+_TYPES: dict[str, Any] = {
+    "form": Form,
+    "place": Place,
+    "count": tuple[str, int],
+    "pending": Pending,
+    "edge": Edge,
+    "deadline": tuple[str, str],
+    "session": tuple[str, Session],
+    "working": tuple[str, tuple[Note, ...]],
+    "meta": _Meta,
+}
+_DECODERS: dict[str, msgspec.json.Decoder[Any]] = {kind: msgspec.json.Decoder(of) for kind, of in _TYPES.items()}
+_ENCODE = msgspec.json.Encoder().encode
+_KEYED = ("count", "deadline", "session", "working")
+"""Kinds whose record does not say its own key."""
+
+
+def _stored_name(kind: str, key: str) -> str:
+    # Values and session names may be long; a digest keeps the key of a row short in every database.
+    return f"{kind}:{hashlib.blake2b(key.encode(), digest_size=16).hexdigest()}" if kind != "meta" else "meta"
+
+
+def dump(state: ScopeState, keys: Iterable[str]) -> dict[str, bytes | None]:
+    """The rows to write for the touched `keys` (as `apply` returns them): row name to its bytes, None where it is gone."""
+    rows: dict[str, bytes | None] = {}
+    for full in keys:
+        kind, _, key = full.partition(SEP)
+        if kind == "meta":
+            rows["meta"] = _ENCODE(_Meta(state.head, state.applied, state.latest, state.seq))
+            continue
+        record = getattr(state, kind).get(key)
+        if record is not None and kind in _KEYED:
+            record = (key, record)
+        rows[_stored_name(kind, key)] = None if record is None else _ENCODE(record)
+    return rows
+
+
+def load(scope: Scope, blobs: Mapping[str, bytes]) -> ScopeState:
+    """The state that was dumped row by row; the order of `blobs` does not matter."""
+    state = ScopeState(scope)
+    read: dict[str, list[tuple[str, object]]] = {kind: [] for kind in _STORED}
+    for name in sorted(blobs):
+        kind = name.partition(":")[0]
+        record = _DECODERS[kind].decode(blobs[name])
+        if isinstance(record, _Meta):
+            state.head, state.applied, state.latest, state.seq = record.head, record.applied, record.latest, record.seq
+        elif kind in _KEYED:
+            read[kind].append(record)
+        elif isinstance(record, Place):
+            read[kind].append((place_key(record.form_id, record.slot, record.element), record))
+        else:
+            read[kind].append(
+                (record[0] if isinstance(record, tuple) else getattr(record, record.__struct_fields__[0]), record)
+            )
+    state.form.update(sorted(read["form"], key=lambda item: item[1].keys[0][1]))  # type: ignore[attr-defined, arg-type]
+    state.place.update(sorted(read["place"], key=lambda item: item[1].born))  # type: ignore[attr-defined, arg-type]
+    for kind in ("count", "deadline", "working"):
+        getattr(state, kind).update(sorted(read[kind], key=lambda item: item[0]))
+    for kind in ("pending", "edge", "session"):
+        getattr(state, kind).update(sorted(read[kind], key=lambda item: item[1].seq))  # type: ignore[attr-defined]
+    _index(state)
+    return state
+
+
+def _index(state: ScopeState) -> None:
+    called = [(seq, form.form_type, key, form.form_id) for form in state.form.values() for key, seq in form.keys]
+    for _, form_type, key, form_id in sorted(called):
+        state.keys[f"{form_type}{SEP}{key}"] = form_id
+    for form in state.form.values():
+        state.forms_of[form.form_type] = (*state.forms_of.get(form.form_type, ()), form.form_id)
+    for key, place in state.place.items():
+        index_place(state, key, place)
+        if place.scheduled:
+            state.scheduled[key] = min(version.valid_from for version in place.scheduled)
+    for pending in state.pending.values():
+        at = slot_key(pending.form_id, pending.slot)
+        state.pending_of[at] = (*state.pending_of.get(at, ()), pending.pending_id)
+    for edge in state.edge.values():
+        for end in dict.fromkeys((edge.from_form, edge.to_form)):
+            state.edges_of[end] = (*state.edges_of.get(end, ()), edge.edge_id)
+
+
+def index_place(state: ScopeState, key: str, place: Place) -> None:
+    """Enters a new place into the indexes."""
+    at = slot_key(place.form_id, place.slot)
+    before = state.elements.get(at)
+    if before is None:
+        state.places_of[place.form_id] = (*state.places_of.get(place.form_id, ()), at)
+    state.elements[at] = (key,) if before is None else (*before, key)
