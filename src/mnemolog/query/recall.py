@@ -17,6 +17,7 @@ from .events import find_events
 from .facts import FactCache
 from .hits import Hit, HitKind
 from .ports import MemoryReader
+from .rank import WEIGHTS
 from .slots import find_slots
 from .turns import TurnSearch
 from .understand import MAX_LIMIT, Question, understand
@@ -37,16 +38,19 @@ class Recall:
         embedder: Embedder | None = None,
         vectors: VectorStore | None = None,
         registry: Registry | None = None,
+        *,
+        weights: Sequence[float] = WEIGHTS,
     ) -> None:
         """Without `embedder` and `vectors` turns are found by their words alone, and tokens are estimated.
 
-        registry: the Form types whose aliases name slots (default: the built-in ones).
+        registry: the Form types whose aliases name slots (default: the built-in ones). weights: of the signals that turns are
+        ranked by, in the order of `rank.SIGNALS`.
         """
         self._reader = reader
         self._embedder = embedder
         self._registry = registry if registry is not None else Registry.load()
         self._facts = FactCache(reader, self._registry)
-        self._turns = TurnSearch(reader, self._facts, embedder, vectors)
+        self._turns = TurnSearch(reader, self._facts, embedder, vectors, weights)
 
     def search(
         self,

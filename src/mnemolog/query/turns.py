@@ -28,12 +28,19 @@ _BY_VECTOR_ALONE = 0.5
 class TurnSearch:
     """Finds turns by words and meaning. Thread-safe."""
 
-    def __init__(self, reader: MemoryReader, facts: FactCache, embedder: Embedder | None, vectors: VectorStore | None) -> None:
+    def __init__(
+        self,
+        reader: MemoryReader,
+        facts: FactCache,
+        embedder: Embedder | None,
+        vectors: VectorStore | None,
+        weights: Sequence[float],
+    ) -> None:
         self._reader = reader
         self._facts = facts
         self._embedder = embedder
         self._indexes = TurnIndexes(reader)
-        self._ranker = TurnRanker(self._indexes, vectors)
+        self._ranker = TurnRanker(self._indexes, vectors, weights=weights)
         self._embed = lru_cache(maxsize=_CACHED_QUESTIONS)(self._embed_now)
 
     def find(self, scopes: Sequence[str], question: Question, limit: int, now: str) -> list[Hit]:
