@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 
 import msgspec
 
-from ..processors.core.chain import valid_decisions
+from ..processors.core.chain import ValidDecision, valid_decisions
 from ..processors.core.ports import EventLog, Stored
 from ..schemas.envelope import Position
 from ..schemas.errors import Undecodable
@@ -73,7 +73,7 @@ def decided_inputs(
     known = _heads_before(log, start_changes, scope) if heads is None else heads()
     inputs: _Inputs | None = None
     extractors: _Extractors | None = None
-    for valid in valid_decisions(_again(first, ahead), known):
+    for valid in _valid(_again(first, ahead), known, on_broken):
         where = Position.parse(valid.envelope.position)
         if inputs is None or extractors is None:
             inputs = _Inputs(log, where.offset, scope)
@@ -107,6 +107,20 @@ def decided_inputs(
 def _again(first: Stored, rest: Iterator[Stored]) -> Iterator[Stored]:
     yield first
     yield from rest
+
+
+def _valid(
+    given: Iterator[Stored], heads: MutableMapping[str, str], on_broken: Callable[[str, Undecodable], None] | None
+) -> Iterator[ValidDecision]:
+    """The valid decisions; with `on_broken` a record that cannot be read is told and counts as not there."""
+    if on_broken is None:
+        yield from valid_decisions(given, heads)
+        return
+    for record in given:
+        try:
+            yield from valid_decisions((record,), heads)
+        except Undecodable as error:
+            on_broken(record.scope, error)
 
 
 def _heads_before(log: EventLog, end: int, scope: Scope | None) -> dict[str, str]:
