@@ -1,0 +1,67 @@
+"""The face for asyncio: the methods of Memory, each run in a thread, on the same engine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from os import PathLike
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from .memory import Memory
+
+__all__ = ["AsyncMemory"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _threaded(method: Callable[Concatenate[Memory, P], R]) -> Callable[Concatenate[AsyncMemory, P], Awaitable[R]]:
+    """The same method of the Memory inside, run in a thread so that the event loop goes on."""
+
+    def call(self: AsyncMemory, /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[R]:
+        return asyncio.to_thread(method, self.memory, *args, **kwargs)
+
+    call.__name__, call.__doc__ = method.__name__, method.__doc__
+    return call
+
+
+class AsyncMemory:
+    """A Memory for asyncio: the same methods, awaited. `AsyncMemory(memory)` shares that memory and its engine;
+    `AsyncMemory.open(...)` takes the arguments of Memory."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+
+    @classmethod
+    async def open(cls, path: str | PathLike[str] | None = None, tenant: str = "default", **options: Any) -> AsyncMemory:
+        return cls(await asyncio.to_thread(Memory, path, tenant, **options))
+
+    async def __aenter__(self) -> AsyncMemory:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    close = _threaded(Memory.close)
+    add = _threaded(Memory.add)
+    add_events = _threaded(Memory.add_events)
+    end_session = _threaded(Memory.end_session)
+    confirm = _threaded(Memory.confirm)
+    reject = _threaded(Memory.reject)
+    correct = _threaded(Memory.correct)
+    delete = _threaded(Memory.delete)
+    delete_user = _threaded(Memory.delete_user)
+    reextract = _threaded(Memory.reextract)
+    search = _threaded(Memory.search)
+    context = _threaded(Memory.context)
+    forms = _threaded(Memory.forms)
+    get = _threaded(Memory.get)
+    history = _threaded(Memory.history)
+    timeline = _threaded(Memory.timeline)
+    summaries = _threaded(Memory.summaries)
+    pending = _threaded(Memory.pending)
+    edges = _threaded(Memory.edges)
+    process = _threaded(Memory.process)
+    verify = _threaded(Memory.verify)
+    rebuild = _threaded(Memory.rebuild)
+    stats = _threaded(Memory.stats)

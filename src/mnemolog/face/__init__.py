@@ -1,0 +1,1 @@
+"""The face in its halves; `mnemolog.memory` puts them together."""

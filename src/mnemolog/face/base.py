@@ -1,0 +1,76 @@
+"""What every part of the face stands on: the opened home, whose memory is meant, and how commands are recorded."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Generic, TypeVar
+
+import msgspec
+
+from ..home import Home
+from ..producers.turns import TimeLike, resolve_subject
+from ..schemas.envelope import Envelope
+from ..schemas.errors import NotFound
+from ..schemas.events import make
+from ..schemas.scope import Scope
+from ..schemas.times import parse_time
+from ..schemas.views import FormView
+
+__all__ = ["Face", "Id", "Receipt", "Rows"]
+
+T = TypeVar("T")
+Id = str | int
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """What was made durable. `ids`: the event ids, in order. `position`: an opaque token of how far the log has come with it.
+    `fresh`: how many of them were not there before (a retry with the same id and content is 0)."""
+
+    ids: list[str]
+    position: str
+    fresh: int
+
+
+class Rows(list[T], Generic[T]):
+    """A list that says how far behind the projections were when it was read: `behind` inputs (0: everything is in)."""
+
+    def __init__(self, rows: Iterable[T], behind: int = 0) -> None:
+        super().__init__(rows)
+        self.behind = behind
+
+
+class Face:
+    """The home, and the small things that writing and reading share."""
+
+    _home: Home
+    _tenant: str
+
+    def _scope(self, tenant: str | None, subject: str | None, user_id: Id | None, agent_id: Id | None = None) -> Scope:
+        return Scope(self._tenant if tenant is None else tenant, resolve_subject(subject, user_id, agent_id))
+
+    def _now(self, now: TimeLike | None) -> str:
+        return self._home.now() if now is None else parse_time(now, "now")[0]
+
+    def _append(self, events: Sequence[Envelope]) -> Receipt:
+        placed = self._home.append(events)
+        last = max((item.position for item in placed), default=None)
+        return Receipt(
+            [item.event_id for item in placed],
+            "" if last is None else self._home.token(last),
+            sum(item.fresh for item in placed),
+        )
+
+    def _command(self, scope: Scope, data: msgspec.Struct, *, wait: bool = False) -> Receipt:
+        event = make(data, scope=scope, event_id=str(uuid.uuid4()), time=self._home.now())
+        receipt = self._append([event])
+        if wait:
+            self._home.catch_up(str(scope))
+        return receipt
+
+    def _form(self, scope: Scope, form_id: str) -> FormView:
+        self._home.catch_up(str(scope))
+        form = self._home.store.form(str(scope), form_id)
+        if form is None:
+            raise NotFound("form", form_id, "`forms` lists them with their ids")
+        return form

@@ -1,0 +1,184 @@
+"""The reading half of the face. A read first processes its scope's backlog; `wait=False` skips that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..producers.turns import TimeLike
+from ..schemas.errors import InvalidInput
+from ..schemas.times import parse_time
+from ..schemas.views import EdgeView, FormView, PendingView, SummaryView, TimelineEntry, VersionView
+from .base import Face, Id, Rows
+
+if TYPE_CHECKING:
+    from ..query.context import Context
+    from ..query.recall import Hit
+
+__all__ = ["Reading"]
+
+
+class Reading(Face):
+    """Each list says in `.behind` how many of the scope's inputs it does not show yet."""
+
+    def search(
+        self,
+        query: str,
+        *,
+        user_id: Id | None = None,
+        subject: str | None = None,
+        agent_id: Id | None = None,
+        limit: int | None = None,
+        history: bool = False,
+        now: TimeLike | None = None,
+        wait: bool = True,
+        tenant: str | None = None,
+    ) -> Rows[Hit]:
+        """The memories that bear on `query`, best first: slots, events and raw turns, each with its sources.
+
+        limit: how many at most (default: 3..20 by the kind of question); history: past values too, marked; now: the time
+        that "last week" is counted from. With `wait=False` nothing is processed first; `.behind` says how much is missing.
+        """
+        scope = self._scope(tenant, subject, user_id, agent_id)
+        behind = self._home.catch_up(str(scope), wait=wait)
+        hits = self._home.recall.search(
+            [str(scope)], _query(query), limit=_positive("limit", limit), now=self._now(now), include_history=history
+        )
+        return Rows(hits, behind)
+
+    def context(
+        self,
+        query: str,
+        *,
+        user_id: Id | None = None,
+        subject: str | None = None,
+        agent_id: Id | None = None,
+        budget: int = 2000,
+        limit: int | None = None,
+        now: TimeLike | None = None,
+        wait: bool = True,
+        tenant: str | None = None,
+    ) -> Context:
+        """What to put before the agent: `str()` of it is the prompt text, at most `budget` tokens of the embedder's tokenizer.
+
+        Rules and profile first, then how things came to be, then excerpts; `.lines` say where each line comes from.
+        """
+        scope = self._scope(tenant, subject, user_id, agent_id)
+        behind = self._home.catch_up(str(scope), wait=wait)
+        return self._home.recall.context(
+            [str(scope)],
+            _query(query),
+            budget=_positive("budget", budget) or 0,
+            limit=_positive("limit", limit),
+            now=self._now(now),
+            behind=behind,
+        )
+
+    def forms(
+        self,
+        *,
+        user_id: Id | None = None,
+        subject: str | None = None,
+        form_type: str | None = None,
+        retired: bool = False,
+        wait: bool = True,
+        tenant: str | None = None,
+    ) -> Rows[FormView]:
+        """The Forms as they stand now; with `retired` also those that were called off. Raises UnknownFormType."""
+        scope = str(self._scope(tenant, subject, user_id))
+        if form_type is not None:
+            self._home.registry.type(form_type)
+        behind = self._home.catch_up(scope, wait=wait)
+        return Rows(self._home.store.forms(scope, form_type, retired), behind)
+
+    def get(
+        self, form_id: str, *, user_id: Id | None = None, subject: str | None = None, tenant: str | None = None
+    ) -> FormView:
+        """One Form by its id. Raises NotFound."""
+        return self._form(self._scope(tenant, subject, user_id), form_id)
+
+    def history(
+        self,
+        form_id: str | None = None,
+        slot: str | None = None,
+        *,
+        user_id: Id | None = None,
+        subject: str | None = None,
+        wait: bool = True,
+        tenant: str | None = None,
+    ) -> Rows[VersionView]:
+        """Every version of the slots, oldest first within a slot, with dates, causes and evidence; of one Form or one slot
+        where named."""
+        scope = str(self._scope(tenant, subject, user_id))
+        behind = self._home.catch_up(scope, wait=wait)
+        return Rows(self._home.store.history(scope, form_id, slot), behind)
+
+    def timeline(
+        self,
+        *,
+        user_id: Id | None = None,
+        subject: str | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        limit: int | None = None,
+        wait: bool = True,
+        tenant: str | None = None,
+    ) -> Rows[TimelineEntry]:
+        """What happened and what was decided, oldest first; `since` inclusive, `until` exclusive; with `limit` the newest."""
+        scope = str(self._scope(tenant, subject, user_id))
+        start = None if since is None else parse_time(since, "since")[0]
+        end = None if until is None else parse_time(until, "until")[0]
+        behind = self._home.catch_up(scope, wait=wait)
+        count = _positive("limit", limit)
+        entries = self._home.store.timeline(scope, start, end, count, newest_first=count is not None)
+        return Rows(entries[::-1] if count is not None else entries, behind)
+
+    def summaries(
+        self,
+        *,
+        user_id: Id | None = None,
+        subject: str | None = None,
+        wait: bool = True,
+        tenant: str | None = None,
+    ) -> Rows[SummaryView]:
+        """What each ISO week (UTC) brought, oldest first; the last one may still be going on (`closed` is False)."""
+        scope = str(self._scope(tenant, subject, user_id))
+        behind = self._home.catch_up(scope, wait=wait)
+        return Rows(self._home.store.summaries(scope), behind)
+
+    def pending(
+        self,
+        *,
+        user_id: Id | None = None,
+        subject: str | None = None,
+        wait: bool = True,
+        tenant: str | None = None,
+    ) -> Rows[PendingView]:
+        """What was heard but not believed yet, each with the question to put to the user."""
+        scope = str(self._scope(tenant, subject, user_id))
+        behind = self._home.catch_up(scope, wait=wait)
+        return Rows(self._home.store.pending(scope), behind)
+
+    def edges(
+        self,
+        *,
+        user_id: Id | None = None,
+        subject: str | None = None,
+        wait: bool = True,
+        tenant: str | None = None,
+    ) -> Rows[EdgeView]:
+        """How the Forms relate to each other."""
+        scope = str(self._scope(tenant, subject, user_id))
+        behind = self._home.catch_up(scope, wait=wait)
+        return Rows(self._home.store.edges(scope), behind)
+
+
+def _query(query: object) -> str:
+    if not isinstance(query, str):
+        raise InvalidInput("query", f"must be text, not {type(query).__name__}")
+    return query.encode("utf-8", "replace").decode("utf-8")  # a question with a broken character is still a question
+
+
+def _positive(field: str, value: int | None) -> int | None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        raise InvalidInput(field, f"{value!r} is not a whole number above 0")
+    return value

@@ -1,0 +1,194 @@
+"""The writing half of the face: turns, answers, corrections, and what hides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from ..producers.turns import Message, TimeLike, turns_of
+from ..schemas.envelope import DEFAULT_SOURCE, Envelope
+from ..schemas.errors import InvalidInput, NotFound
+from ..schemas.inputs import (
+    ConfirmationGiven,
+    CorrectionRequested,
+    ErasureRequested,
+    ReextractRequested,
+    RetractionRequested,
+    SessionEnded,
+)
+from ..schemas.scope import Scope, check_name
+from .base import Face, Id, Receipt
+
+__all__ = ["Writing"]
+
+
+class Writing(Face):
+    """Everything here returns once it is durable; what changes the state is also processed before it returns."""
+
+    def add(
+        self,
+        messages: str | Message | Sequence[Message],
+        *,
+        user_id: Id | None = None,
+        subject: str | None = None,
+        agent_id: Id | None = None,
+        run_id: Id | None = None,
+        session: str | None = None,
+        speaker: str | None = None,
+        role: str | None = None,
+        occurred_at: TimeLike | None = None,
+        id: str | None = None,
+        source: str = DEFAULT_SOURCE,
+        metadata: dict[str, Any] | None = None,
+        expires_at: TimeLike | None = None,
+        importance: float | None = None,
+        tenant: str | None = None,
+    ) -> Receipt:
+        """Records a text, one message or a list of OpenAI-style messages, and returns once they are durable.
+
+        Whose memory it is: `user_id="42"` (subject `user:42`) or `subject=`. `run_id` is another word for `session`. The same
+        `id` again with the same content changes nothing; with other content it raises ConflictingContent. A list is recorded
+        whole or not at all. Raises InvalidInput naming the field.
+        """
+        scope = self._scope(tenant, subject, user_id, agent_id)
+        events = turns_of(
+            messages,
+            scope,
+            now=self._home.now(),
+            session=_session(session, run_id),
+            speaker=speaker,
+            agent=None if agent_id is None else check_name("agent_id", str(agent_id)),
+            role=role,
+            occurred_at=occurred_at,
+            event_id=id,
+            source=source,
+            metadata=metadata,
+            expires_at=expires_at,
+            importance=importance,
+        )
+        return self._append(events)
+
+    def add_events(self, events: Sequence[Envelope]) -> Receipt:
+        """Records ready-made input events (importers use this), whole or not at all."""
+        return self._append(events)
+
+    def end_session(
+        self, session: str, *, user_id: Id | None = None, subject: str | None = None, tenant: str | None = None
+    ) -> Receipt:
+        """Says that a session is over: what was only worth remembering inside it is dropped."""
+        data = SessionEnded(session=check_name("session", session))
+        return self._command(self._scope(tenant, subject, user_id), data)
+
+    def confirm(
+        self,
+        pending_id: str,
+        value: str | None = None,
+        *,
+        user_id: Id | None = None,
+        subject: str | None = None,
+        tenant: str | None = None,
+        actor: str = "user",
+    ) -> Receipt:
+        """Answers a pending question with yes; with `value` the answer is that value. Raises NotFound, InvalidInput."""
+        scope = self._scope(tenant, subject, user_id)
+        self._pending_one(scope, pending_id)
+        return self._command(scope, ConfirmationGiven(pending_id=pending_id, accept=True, value=value, actor=actor), wait=True)
+
+    def reject(
+        self,
+        pending_id: str,
+        *,
+        user_id: Id | None = None,
+        subject: str | None = None,
+        tenant: str | None = None,
+        actor: str = "user",
+    ) -> Receipt:
+        """Answers a pending question with no."""
+        scope = self._scope(tenant, subject, user_id)
+        self._pending_one(scope, pending_id)
+        return self._command(scope, ConfirmationGiven(pending_id=pending_id, accept=False, actor=actor), wait=True)
+
+    def correct(
+        self,
+        form_id: str,
+        slot: str,
+        value: str | None,
+        *,
+        element: str | None = None,
+        reason: str = "",
+        user_id: Id | None = None,
+        subject: str | None = None,
+        tenant: str | None = None,
+        actor: str = "user",
+    ) -> Receipt:
+        """Sets a slot by hand; the old value becomes history. `value=None` empties it; `element` names the element of a
+        multi-valued slot to replace. Raises NotFound, UnknownFormType (slot), InvalidInput (a value not of the slot's type).
+        """
+        scope = self._scope(tenant, subject, user_id)
+        form = self._form(scope, form_id)
+        self._home.check_value(form.form_type, slot, value)
+        data = CorrectionRequested(
+            form_id=form_id, slot=slot, value=value, element=element, reason=reason, actor=check_name("actor", actor)
+        )
+        return self._command(scope, data, wait=True)
+
+    def delete(
+        self,
+        target_id: str,
+        *,
+        slot: str | None = None,
+        reason: str = "",
+        user_id: Id | None = None,
+        subject: str | None = None,
+        tenant: str | None = None,
+        actor: str = "user",
+    ) -> Receipt:
+        """Hides a turn or a Form (by id), or one slot of a Form, from every answer. The log keeps it: this is not an erasure.
+        Raises NotFound."""
+        scope = self._scope(tenant, subject, user_id)
+        self._home.catch_up(str(scope))
+        store = self._home.store
+        target: Literal["turn", "form", "slot"]
+        if store.form(str(scope), target_id) is not None:
+            target = "form" if slot is None else "slot"
+        elif slot is None and store.turn(str(scope), target_id) is not None:
+            target = "turn"
+        else:
+            raise NotFound("form or turn", target_id)
+        data = RetractionRequested(target=target, target_id=target_id, slot=slot or "", reason=reason, actor=actor)
+        return self._command(scope, data, wait=True)
+
+    def delete_user(
+        self,
+        user_id: Id | None = None,
+        *,
+        subject: str | None = None,
+        reason: str = "",
+        tenant: str | None = None,
+        actor: str = "user",
+    ) -> Receipt:
+        """Hides everything this scope holds so far from every answer. Until erasure is built the bytes stay in the log:
+        the command line and this text say so, and nothing here claims otherwise."""
+        scope = self._scope(tenant, subject, user_id)
+        return self._command(scope, ErasureRequested(reason=reason, actor=actor), wait=True)
+
+    def reextract(
+        self, turn_id: str, *, user_id: Id | None = None, subject: str | None = None, tenant: str | None = None
+    ) -> Receipt:
+        """Asks the extractor about a turn again (after a failure, say); the answer counts at the turn's own time."""
+        scope = self._scope(tenant, subject, user_id)
+        self._home.catch_up(str(scope))
+        if self._home.store.turn(str(scope), turn_id) is None:
+            raise NotFound("turn", turn_id)
+        return self._command(scope, ReextractRequested(turn_id=turn_id), wait=True)
+
+    def _pending_one(self, scope: Scope, pending_id: str) -> None:
+        self._home.catch_up(str(scope))
+        if all(item.pending_id != pending_id for item in self._home.store.pending(str(scope))):
+            raise NotFound("pending question", pending_id, "`pending` lists them with their ids")
+
+
+def _session(session: str | None, run_id: Id | None) -> str | None:
+    if session is not None and run_id is not None and session != str(run_id):
+        raise InvalidInput("session", f"names {session!r} but run_id names {str(run_id)!r}", "give one of the two")
+    return session if session is not None or run_id is None else str(run_id)

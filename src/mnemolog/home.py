@@ -1,0 +1,389 @@
+"""One opened memory: the log, the read models and who keeps them current. Everything that a Memory does goes through here;
+nothing here knows what a user or a query is."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from .adapters.logs.folder import Folder, ProcessorLock, open_folder
+from .adapters.logs.memory import MemoryLog
+from .adapters.logs.sqlite import SqliteLog
+from .processors.core.policy import Policy
+from .processors.core.ports import Embedder, EventLog, Extractor, Placed, VectorStore
+from .processors.embedded import Engine
+from .projections.live import LiveReader
+from .projections.projector import Projector
+from .projections.store import DueDeadline, Store
+from .projections.vectors import VectorIndexer, read_points
+from .schemas.codec import derived_id
+from .schemas.envelope import DEFAULT_SOURCE, Envelope, Position
+from .schemas.errors import Busy, Closed, InvalidInput, MnemologError
+from .schemas.events import CHANGES, DYNAMICS, OBSERVATIONS, SUMMARIES, make
+from .schemas.inputs import DeadlinePassed
+from .schemas.registry import Registry
+from .schemas.scope import Scope
+from .schemas.times import to_text
+
+if TYPE_CHECKING:
+    from .query.recall import Recall
+    from .replay.rebuild import RebuildReport
+    from .replay.verify import VerifyReport
+
+__all__ = ["Home"]
+
+_log = logging.getLogger("mnemolog.home")
+
+IDLE = 0.15
+"""Seconds without a new turn after which the background processor starts."""
+MOST_WAITING = 512
+"""So many waiting inputs are processed even while more keep coming ..."""
+LONGEST_WAIT = 5.0
+"""... and so are any that have waited for this many seconds."""
+POLL = 0.01
+"""Seconds between looks at how far another process has come."""
+
+
+class Home:
+    """Opens a folder (or a memory of this process alone), elects the processor, keeps the read models current.
+
+    Thread-safe. Raises FolderError where the folder cannot be used, EmbedderMismatch where another embedder filled the index.
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        extractor: Extractor | None,
+        embedder: Embedder | Literal[False] | None,
+        form_types: Sequence[Path],
+        read_timeout: float,
+    ) -> None:
+        self.registry = Registry.load(form_types)
+        self._read_timeout = read_timeout
+        self._temporary: Path | None = None
+        self._folder: Folder | None = None
+        if path is None:
+            self._temporary = Path(tempfile.mkdtemp(prefix="mnemolog-"))
+            self.log: EventLog = MemoryLog()
+            self.store = Store(self._temporary / "projections.db", log_id=self.log.log_id)
+        else:
+            self._folder = open_folder(path)
+            self.log = SqliteLog(self._folder.database)
+            self.store = Store(self._folder.database, log_id=self.log.log_id)
+        if extractor is None:
+            from .processors.core.extract import OfflineExtractor
+
+            extractor = OfflineExtractor(self.registry)
+        self._policy = Policy.of(self.registry)
+        self._engine = Engine(self.log, self.store, Projector(self.store), extractor, self._policy)
+        self._embedder_given = embedder
+        self._lock = None if self._folder is None else ProcessorLock(self._folder)
+        self._own_lock = threading.RLock()
+        self._index_lock = threading.RLock()
+        self._found: tuple[Recall, VectorIndexer | None, VectorStore | None] | None = None
+        self._found_as_owner = False
+        self._owner = False
+        self._closed = False
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._end = weakref.finalize(self, _end, self._stop, self._temporary)
+
+    def close(self) -> None:
+        """Ends the background processor after its current batch and frees everything. May be called twice."""
+        if self._closed:
+            return
+        self._closed = True
+        self._stop.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+        with self._index_lock, self._own_lock:
+            self._drop_finding()
+            self.store.close()
+            self.log.close()
+            if self._lock is not None:
+                self._lock.release()
+            self._owner = False
+        self._end()
+
+    def now(self) -> str:
+        """The machine's time, UTC, in the fixed form."""
+        return to_text(datetime.now(UTC))
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    def append(self, events: Sequence[Envelope]) -> list[Placed]:
+        """Makes inputs durable; the background processor sees to them soon."""
+        self._open()
+        placed = self.log.append_inputs(events)
+        self._start()
+        return placed
+
+    def token(self, position: Position) -> str:
+        """The opaque read-your-write token of a position: the log's id and the position."""
+        return f"{self.log.log_id}@{position}"
+
+    # -- keeping current -----------------------------------------------------------------------------------------------
+
+    def catch_up(
+        self,
+        scope: str | None,
+        *,
+        wait: bool = True,
+        index: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> int:
+        """Processes the backlog up to the scope's last input (None: of all scopes) or waits until the owner has; returns how
+        many of its inputs are still not in the read models."""
+        self._open()
+        target = self._target(scope)
+        if wait:
+            self._pass_deadlines(scope)
+            target = self._target(scope)
+            deadline = time.monotonic() + self._read_timeout
+            while self.store.cursor().applied_input < target:
+                if self._elect():
+                    self._engine.process(target, progress)
+                    break
+                if time.monotonic() > deadline:
+                    _log.warning("the process that owns the folder has not caught up in %.0f s", self._read_timeout)
+                    break
+                time.sleep(POLL)
+            if index and self._elect():
+                self._index()
+        return self._behind(scope, target)
+
+    def _target(self, scope: str | None) -> int:
+        if scope is None:
+            return self.log.end(DYNAMICS)
+        last = self.log.last_input(_parse(scope))
+        return 0 if last is None else last + 1
+
+    def _behind(self, scope: str | None, target: int) -> int:
+        """Inputs below `target` that are not decided: those behind the cursor, and those of scopes that stand still."""
+        applied = self.store.cursor().applied_input
+        behind = 0
+        if applied < target:
+            wanted = None if scope is None else _parse(scope)
+            behind = sum(1 for stored in self.log.read(DYNAMICS, applied, scope=wanted) if stored.offset < target)
+        for name, parked in self._engine.parked.items():
+            if scope in (None, name):
+                waiting = self.log.read(DYNAMICS, parked.offset, scope=_parse(name))
+                behind += sum(1 for stored in waiting if stored.offset < applied)
+        return behind
+
+    def _elect(self) -> bool:
+        """Whether this process is the one that processes; it becomes so when nobody else is."""
+        if self._owner:
+            return True
+        with self._own_lock:
+            if not self._owner and not self._closed and (self._lock is None or self._lock.acquire()):
+                self._engine.forget_loaded()
+                self._owner = True
+        return self._owner
+
+    def _pass_deadlines(self, scope: str | None) -> None:
+        """Appends `deadline.passed` for what has become due; the same due time gives the same event id."""
+        now = self.now()
+        events = [deadline_event(due) for due in self.store.deadlines_due(now, scope)]
+        if events:
+            self.log.append_inputs(events)
+
+    # -- in the background ---------------------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        if self._thread is None:
+            with self._own_lock:
+                if self._thread is None and not self._closed:
+                    self._thread = threading.Thread(
+                        target=_follow, args=(weakref.ref(self), self._stop), name="mnemolog-processor", daemon=True
+                    )
+                    self._thread.start()
+
+    def background_step(self, seen: int) -> int:
+        """Waits a little for new turns beyond dynamics offset `seen`; once they pause, processes and indexes them. Returns how
+        far it has seen."""
+        if not self.log.wait(DYNAMICS, seen, 0.5):
+            return seen
+        began = time.monotonic()
+        end = self.log.end(DYNAMICS)
+        while not self._stop.is_set():
+            time.sleep(IDLE)
+            newer = self.log.end(DYNAMICS)
+            behind = newer - self.store.cursor().applied_input
+            if newer == end or behind >= MOST_WAITING or time.monotonic() - began > LONGEST_WAIT:
+                break
+            end = newer
+        if self._elect():
+            self._engine.process(progress=self._give_way)
+            self._index(self._give_way)
+            if self._engine.waiting_for:
+                self._stop.wait(5.0)
+                return min(seen, end)
+        return end
+
+    def _give_way(self, _done: int) -> None:
+        """Between two batches of background work: lets a foreground thread in, and ends when the memory closes."""
+        if self._stop.is_set():
+            raise Closed("the memory was closed")
+        time.sleep(0)
+
+    # -- what is opened on first use -----------------------------------------------------------------------------------
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        if self._embedder_given is False:
+            return None
+        if self._embedder_given is not None:
+            return self._embedder_given
+        from .adapters.embedders.use import UseEmbedder
+
+        return UseEmbedder()
+
+    @property
+    def recall(self) -> Recall:
+        """What answers questions; made anew when this process becomes the one that processes."""
+        return self._finding()[0]
+
+    def _finding(self) -> tuple[Recall, VectorIndexer | None, VectorStore | None]:
+        owner = self._elect()
+        with self._own_lock:
+            self._open()
+            if self._found is None or self._found_as_owner != owner:
+                self._drop_finding()
+                self._found, self._found_as_owner = self._make_finding(owner), owner
+            return self._found
+
+    def _make_finding(self, owner: bool) -> tuple[Recall, VectorIndexer | None, VectorStore | None]:
+        """The owner has the shard itself; everybody else scans the vectors that the owner computed."""
+        from .query.recall import Recall
+
+        embedder = self.embedder
+        reader = LiveReader(self.store, self.log)
+        if embedder is None:
+            return Recall(reader, registry=self.registry), None, None
+        if owner and self._folder is not None:
+            from .adapters.vectors.edge import EdgeVectors
+
+            shard = EdgeVectors(self._folder.vectors, embedder.dim, embedder.name, timeout=5.0)
+            indexer = VectorIndexer(self.store, embedder, shard)
+            return Recall(reader, embedder, shard, self.registry), indexer, shard
+        from .adapters.vectors.scan import ScanVectors
+
+        if owner:
+            scan = ScanVectors(embedder.dim)
+            return Recall(reader, embedder, scan, self.registry), VectorIndexer(self.store, embedder, scan), scan
+        scan = ScanVectors(embedder.dim, lambda *asked: read_points(self.store, embedder.name, *asked))
+        return Recall(reader, embedder, scan, self.registry), None, scan
+
+    def _drop_finding(self) -> None:
+        if self._found is not None and self._found[2] is not None:
+            self._found[2].close()
+        self._found = None
+
+    def _index(self, give_way: Callable[[int], None] | None = None) -> None:
+        """Brings the vector index up to the turns table, where this process owns it."""
+        with self._index_lock:
+            indexer = self._finding()[1]
+            while indexer is not None and (done := indexer.step()):
+                if give_way is not None:
+                    give_way(done)
+
+    # -- operating -----------------------------------------------------------------------------------------------------
+
+    def check_value(self, form_type: str, slot: str, value: str | None) -> None:
+        """Raises UnknownFormType for a slot that is not declared, InvalidInput for a value that is not of its type."""
+        form = self.registry.type(form_type)
+        if form.open_slots and slot not in form.slots:
+            return
+        declared = self.registry.slot(form_type, slot)
+        if value is None:
+            return
+        from .processors.core.values import detect_lang, parse_value
+
+        if parse_value(declared, value, at=self.now(), utc_offset=0, lang=detect_lang(value)) is None:
+            expected = "one of " + ", ".join(declared.values) if declared.values else f"a {declared.type}"
+            raise InvalidInput("value", f"{value!r} does not fit {form_type}.{slot}", f"give {expected}")
+
+    def verify(self, *, decide: bool, progress: Callable[[int], None] | None) -> VerifyReport:
+        """The backlog first, then a fresh fold of the log beside the live tables."""
+        from .replay.redecide import Redecide
+        from .replay.verify import verify
+
+        self.catch_up(None)
+        return verify(self.log, self.store, decide=Redecide(self.log, self._policy) if decide else None, progress=progress)
+
+    def rebuild(self, progress: Callable[[int], None] | None) -> RebuildReport:
+        """A new version of all projections, checked, then switched to. Raises Busy where another process owns the folder."""
+        from .replay.rebuild import rebuild
+
+        self.catch_up(None)
+        if not self._elect():
+            raise Busy("another process owns this folder and keeps it current: close it there, then rebuild")
+        with self._engine.paused():
+            return rebuild(self.log, self.store, progress)
+
+    def stats(self, scope: str | None) -> dict[str, int]:
+        """Counts of the read models; of the whole folder also the ends of the topics and what waits."""
+        self._open()
+        counts = dict(self.store.stats(scope))
+        if scope is None:
+            ends = {"dynamics": DYNAMICS, "observations": OBSERVATIONS, "changes": CHANGES, "summary_events": SUMMARIES}
+            counts |= {name: self.log.end(topic) for name, topic in ends.items()}
+        counts["behind"] = self._behind(scope, self._target(scope))
+        return counts
+
+    def _open(self) -> None:
+        if self._closed:
+            raise Closed("this memory was closed: open it again")
+
+
+def deadline_event(due: DueDeadline) -> Envelope:
+    """`deadline.passed`: one event for all deadlines of a kind that fall due at one moment, whoever notices first."""
+    scope = Scope.parse(due.scope)
+    return make(
+        DeadlinePassed(kind=due.kind, due=due.due),
+        scope=scope,
+        event_id=derived_id(scope.tenant, scope.subject, DEFAULT_SOURCE, due.kind, "deadline.passed:" + due.due, 0),
+        time=due.due,
+    )
+
+
+def _follow(home: weakref.ref[Home], stop: threading.Event) -> None:
+    """The background processor's life. It keeps no hold on the Home, so that one that is forgotten ends it."""
+    seen = 0
+    while not stop.is_set():
+        alive = home()
+        if alive is None:
+            return
+        try:
+            seen = alive.background_step(seen)
+        except Closed:
+            return
+        except MnemologError as error:
+            # Readers meet the same error and are told; here it is tried again, more slowly.
+            _log.error("background processing failed, trying again: %s", error)
+            stop.wait(1.0)
+        except Exception:
+            _log.exception("background processing failed; reads still process for themselves")
+            return
+        del alive
+
+
+def _parse(scope: str) -> Scope:
+    return Scope.parse(scope)
+
+
+def _end(stop: threading.Event, temporary: Path | None) -> None:
+    stop.set()
+    if temporary is not None:
+        shutil.rmtree(temporary, ignore_errors=True)

@@ -1,0 +1,85 @@
+"""The face: a memory that agents write turns to and read context from. Every method names its scope; nothing is shared between
+scopes; everything that is returned can be traced to the turn it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal
+
+from .face.base import Id, Receipt, Rows
+from .face.reading import Reading
+from .face.writing import Writing
+from .home import Home
+from .schemas.scope import Scope
+
+if TYPE_CHECKING:
+    from .processors.core.ports import Embedder, Extractor
+    from .replay.rebuild import RebuildReport
+    from .replay.verify import VerifyReport
+
+__all__ = ["Memory", "Receipt", "Rows"]
+
+
+class Memory(Writing, Reading):
+    """A memory in one folder, or in this process alone.
+
+    path: the folder (made where it does not exist); None keeps everything in this process and forgets it on `close`.
+    tenant: who owns these memories; extractor: what understands turns (default: offline, English and Chinese);
+    embedder: text to vectors (default: multilingual, offline; False: keyword search only); form_types: a folder of YAML Form
+    types beside the built-in ones.
+
+    Several threads may share one Memory; several processes may open one folder: one of them processes, all of them write
+    and read. Raises FolderError for a folder that cannot be used, InvalidInput for a Form type that cannot be read.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str] | None = None,
+        tenant: str = "default",
+        *,
+        extractor: Extractor | None = None,
+        embedder: Embedder | Literal[False] | None = None,
+        form_types: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+        read_timeout: float = 30.0,
+    ) -> None:
+        Scope(tenant, "check")
+        folders = [form_types] if isinstance(form_types, str | PathLike) else list(form_types)
+        self._tenant = tenant
+        self._home: Home = Home(
+            None if path is None else Path(path),
+            extractor=extractor,
+            embedder=embedder,
+            form_types=[Path(folder) for folder in folders],
+            read_timeout=read_timeout,
+        )
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the background processor and frees the folder. What was added is durable already and is processed later."""
+        self._home.close()
+
+    def process(self, progress: Callable[[int], None] | None = None) -> int:
+        """Processes the whole backlog now, or waits until the process that owns the folder has; returns what is still
+        behind (0 unless a model is unavailable). `progress` is called with the number of inputs done in each step."""
+        return self._home.catch_up(None, progress=progress)
+
+    def verify(self, *, decide: bool = False, progress: Callable[[int], None] | None = None) -> VerifyReport:
+        """Folds the log afresh and compares with what is stored; with `decide` also decides every input again."""
+        return self._home.verify(decide=decide, progress=progress)
+
+    def rebuild(self, progress: Callable[[int], None] | None = None) -> RebuildReport:
+        """Makes the projections anew from the log beside the live ones, checks them and switches over."""
+        return self._home.rebuild(progress)
+
+    def stats(self, *, user_id: Id | None = None, subject: str | None = None, tenant: str | None = None) -> dict[str, int]:
+        """Counts: of one scope where named, else of the whole folder."""
+        named = subject is not None or user_id is not None
+        return self._home.stats(str(self._scope(tenant, subject, user_id)) if named else None)

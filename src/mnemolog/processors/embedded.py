@@ -1,0 +1,365 @@
+"""The embedded runner: turns inputs into observations, decisions and projected rows, in dynamics order, one batch at a time.
+
+Invariants: extraction happens outside every transaction; an input's observation and decision become durable together; the
+projections' cursor moves in the transaction that writes their rows; after a crash at any point the next start first projects
+what was decided and then goes on with the first undecided input.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import NamedTuple
+
+import msgspec
+
+from ..projections.projector import DecidedInput, Projector
+from ..projections.reader import decided_inputs
+from ..projections.store import Store
+from ..projections.weeks import summarise_due
+from ..schemas.codec import derived_id, sha256_hex
+from ..schemas.envelope import Envelope, Position
+from ..schemas.errors import ModelOutputInvalid, ModelUnavailable, StaleDecision
+from ..schemas.events import CHANGES, DYNAMICS, decode, make
+from ..schemas.inputs import ReextractRequested, Turn
+from ..schemas.observations import ExtractionFailed, Observation
+from ..schemas.scope import Scope
+from .core.chain import decision_envelope
+from .core.decide import decide
+from .core.evolve import apply
+from .core.policy import Policy
+from .core.ports import EventLog, Extraction, Extractor, SeenTurn, Stored
+from .core.state import ScopeState, dump, load
+from .parking import Parked, ParkingLot
+
+__all__ = ["Engine"]
+
+_log = logging.getLogger("mnemolog.processor")
+
+TRIES = 3
+"""How often an extractor is asked before its bad output is recorded as `extraction.failed`."""
+BATCH = 64
+"""Inputs per batch: one pair of commits each. More saves little, and holds the write lock longer."""
+_SCOPES = 256
+"""Scopes whose state stays loaded."""
+_SESSIONS = 1024
+"""Sessions whose last turns stay loaded."""
+
+
+_Touched = dict[str, dict[str, None]]
+"""Scope to the keys of its state that were touched, in order."""
+
+
+class _Input(NamedTuple):
+    stored: Stored
+    envelope: Envelope
+    data: msgspec.Struct
+    observed: Observation | ExtractionFailed
+    observation: Envelope
+    about: SeenTurn | None
+    """For a `reextract.requested`: the turn that it names, if it is there."""
+
+
+class Engine:
+    """Processes the log's backlog. One at a time per folder: the caller holds the processor lock. Thread-safe."""
+
+    def __init__(self, log: EventLog, store: Store, projector: Projector, extractor: Extractor, policy: Policy) -> None:
+        self._log, self._store, self._projector = log, store, projector
+        self._extractor, self._policy = extractor, policy
+        self._states: OrderedDict[str, ScopeState] = OrderedDict()
+        self._sessions: OrderedDict[tuple[str, str], deque[SeenTurn]] = OrderedDict()
+        self._parking = ParkingLot(store)
+        self._weeks: dict[tuple[str, str], None] = {}
+        self._started = False
+        self._lock = threading.RLock()
+        self.waiting_for: str = ""
+        """Why the processor is paused (a model server that is down); empty while all is well."""
+
+    def process(self, until: int | None = None, progress: Callable[[int], None] | None = None) -> int:
+        """Processes inputs below dynamics offset `until` (default: all there is now) and returns how many.
+
+        Stops early, without an error, where a model is unavailable; `waiting_for` then says why.
+        """
+        done = 0
+        with self._lock:
+            self._catch_up()
+            end = self._log.end(DYNAMICS) if until is None else until
+            while (start := self._store.cursor().applied_input) < end:
+                records = list(self._log.read(DYNAMICS, start, min(BATCH, end - start)))
+                if not records:
+                    break
+                inputs = self._observe(records)
+                if inputs:
+                    self._decide(inputs)
+                    done += len(inputs)
+                    if progress is not None:
+                        progress(len(inputs))
+                self._trim()
+                if len(inputs) < len(records):
+                    break
+            self._summarise()
+        return done
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Nothing is processed meanwhile; the state is loaded anew afterwards."""
+        with self._lock:
+            yield
+            self.forget_loaded()
+
+    @property
+    def parked(self) -> Mapping[str, Parked]:
+        """The scopes that stand still, each with its place and the error."""
+        return self._parking.scopes
+
+    def forget_loaded(self) -> None:
+        """Drops what is kept in memory, after somebody else has processed in between."""
+        with self._lock:
+            self._states.clear()
+            self._sessions.clear()
+
+    # -- observing -----------------------------------------------------------------------------------------------------
+
+    def _observe(self, records: Sequence[Stored]) -> list[_Input]:
+        """Observations of a batch, in order, up to the first turn whose model is unavailable."""
+        inputs: list[_Input] = []
+        self.waiting_for = ""
+        for stored in records:
+            envelope, data = decode(stored.value)
+            about = self._named_turn(stored.scope, data) if isinstance(data, ReextractRequested) else None
+            try:
+                observed = self._observation(stored, envelope, data, about)
+            except ModelUnavailable as error:
+                self.waiting_for = str(error)
+                _log.warning("extraction waits: %s", error)
+                break
+            recorded = self._observation_envelope(stored, envelope, observed)
+            inputs.append(_Input(stored, envelope, data, observed, recorded, about))
+        return inputs
+
+    def _observation(
+        self, stored: Stored, envelope: Envelope, data: msgspec.Struct, about: SeenTurn | None
+    ) -> Observation | ExtractionFailed:
+        if isinstance(data, Turn):
+            seen = SeenTurn(envelope.id, data)
+            window = self._window(stored, data.session)
+            observed = self._extract(envelope, seen, list(window)[-self._extractor.window :] if self._extractor.window else [])
+            window.append(seen)
+            return observed
+        if about is not None:
+            view = self._store.turn(stored.scope, about.id)
+            before = [] if view is None else self._turns_before(stored.scope, about.turn.session, view.offset)
+            return self._extract(envelope, about, before)
+        return Observation(input_id=envelope.id, input_type=envelope.type, extractor="command/1", command=envelope.type)
+
+    def _named_turn(self, scope: str, data: ReextractRequested) -> SeenTurn | None:
+        view = self._store.turn(scope, data.turn_id)
+        return None if view is None else self._recorded_turn(scope, view.offset)
+
+    def _turns_before(self, scope: str, session: str, offset: int) -> list[SeenTurn]:
+        """The session's last turns before an offset, oldest first."""
+        if self._extractor.window < 1:
+            return []
+        views = self._store.session_turns(scope, session, offset, self._extractor.window)
+        return [self._recorded_turn(scope, view.offset) for view in views]
+
+    def _recorded_turn(self, scope: str, offset: int) -> SeenTurn:
+        stored = next(self._log.read(DYNAMICS, offset, 1))
+        envelope, data = decode(stored.value)
+        if not isinstance(data, Turn):  # the turns table points at it, so this is a damaged table
+            raise TypeError(f"offset {offset} of scope {scope!r} is {envelope.type}, not a turn: run rebuild")
+        return SeenTurn(envelope.id, data)
+
+    def _window(self, stored: Stored, session: str) -> deque[SeenTurn]:
+        """The session's last turns before this one; kept for the sessions that are going on, else read back."""
+        key = (stored.scope, session)
+        window = self._sessions.get(key)
+        if window is None:
+            window = deque(self._turns_before(stored.scope, session, stored.offset), maxlen=max(self._extractor.window, 1))
+            self._sessions[key] = window
+        self._sessions.move_to_end(key)
+        return window
+
+    def _extract(self, envelope: Envelope, seen: SeenTurn, window: Sequence[SeenTurn]) -> Observation | ExtractionFailed:
+        error = raw = ""
+        for _ in range(TRIES):
+            try:
+                extraction: Extraction = self._extractor.extract(seen, window)
+            except ModelUnavailable:
+                raise
+            except ModelOutputInvalid as problem:
+                error, raw = str(problem), problem.raw
+                continue
+            except Exception as problem:  # an extractor is somebody's plug-in: its bugs are recorded like bad output
+                error = f"{type(problem).__name__}: {problem}"
+                continue
+            return Observation(
+                input_id=envelope.id,
+                input_type=envelope.type,
+                extractor=self._extractor.name,
+                model=extraction.model,
+                prompt_hash=extraction.prompt_hash,
+                context_ids=extraction.context_ids,
+                raw=extraction.raw,
+                candidates=extraction.candidates,
+            )
+        _log.warning("turn %s: no usable extraction after %d tries: %s", seen.id, TRIES, error)
+        return ExtractionFailed(
+            input_id=envelope.id,
+            input_type=envelope.type,
+            extractor=self._extractor.name,
+            error=error,
+            tries=TRIES,
+            raw=raw,
+        )
+
+    def _observation_envelope(self, stored: Stored, envelope: Envelope, observed: Observation | ExtractionFailed) -> Envelope:
+        scope = Scope.parse(stored.scope)
+        return make(
+            observed,
+            scope=scope,
+            event_id=derived_id(scope.tenant, scope.subject, envelope.source, envelope.id, "observe", 0),
+            time=envelope.time,
+            position=str(self._position(stored)),
+            causation=envelope.id,
+            recorded=stored.recorded,
+        )
+
+    # -- deciding ------------------------------------------------------------------------------------------------------
+
+    def _decide(self, inputs: Sequence[_Input]) -> None:
+        """Decides a batch and makes it durable; where another processor got in between, what it decided is read back."""
+        touched: _Touched = {}
+        decided, records = self._speculate(inputs, touched)
+        try:
+            offsets = {item.offset for item in decided}
+            hashes = self._log.append_processed(
+                [given.observation for given in inputs if given.stored.offset in offsets],
+                records,
+            )
+        except BaseException as error:
+            # The loaded states are ahead of the log now.
+            self.forget_loaded()
+            if isinstance(error, StaleDecision):
+                self._catch_up()
+                return
+            raise
+        if hashes != [item.hash for item in decided]:
+            raise RuntimeError("the log stored other bytes than were decided")
+        self._project(decided, touched, self._log.end(CHANGES), inputs[-1].stored.offset + 1)
+
+    def _speculate(self, inputs: Sequence[_Input], touched: _Touched) -> tuple[list[DecidedInput], list[Envelope]]:
+        """Decisions of a batch, each made on the state that the one before left behind; nothing is written yet."""
+        decided: list[DecidedInput] = []
+        records: list[Envelope] = []
+        start = self._log.end(CHANGES)
+        for given in inputs:
+            scope = given.stored.scope
+            if scope in self._parking.scopes:
+                continue
+            state = self._state(scope)
+            position = self._position(given.stored)
+            try:
+                decision = decide(state, given.envelope, given.data, given.observed, self._policy, position, given.about)
+            except Exception as error:  # a bug of ours: `decide` raises nothing on purpose
+                self._parking.park(scope, given.stored.offset, given.envelope.id, error)
+                continue
+            envelope = decision_envelope(decision, given.envelope, position)
+            digest = sha256_hex(envelope.to_bytes())
+            keys = apply(state, decision, given.envelope, given.data, position, digest)
+            touched.setdefault(scope, {}).update(dict.fromkeys(keys))
+            records.append(envelope)
+            decided.append(
+                DecidedInput(
+                    input=given.envelope,
+                    data=given.data,
+                    offset=given.stored.offset,
+                    decision_envelope=envelope,
+                    decision=decision,
+                    changes_offset=start + len(decided),
+                    hash=digest,
+                    recorded=given.stored.recorded,
+                    extractor=given.observed.extractor,
+                )
+            )
+        return decided, records
+
+    def _project(self, decided: Sequence[DecidedInput], touched: _Touched, next_changes: int, applied: int) -> None:
+        states = {(scope, key): blob for scope, keys in touched.items() for key, blob in dump(self._state(scope), keys).items()}
+        weeks = self._projector.apply(decided, states=states, next_changes=next_changes, applied_input=applied)
+        self._weeks.update(dict.fromkeys(weeks))
+
+    def _summarise(self) -> None:
+        """The weeks that the last batches closed or touched; once at the end of a run, since a later batch may touch them
+        again. What a crash leaves out is due again at the next start."""
+        if self._weeks:
+            summarise_due(self._log, self._store, self._projector, list(self._weeks))
+            self._weeks.clear()
+
+    def _catch_up(self) -> None:
+        """Projects what was decided but not projected: by a run that was killed, or by another processor."""
+        cursor = self._store.cursor()
+        if self._log.end(CHANGES) > cursor.next_changes:
+            self.forget_loaded()
+            items = decided_inputs(self._log, cursor.next_changes, heads=self._store.heads)
+            while batch := list(islice(items, BATCH)):
+                touched: _Touched = {}
+                for item in batch:
+                    keys = apply(
+                        self._state(item.scope),
+                        item.decision,
+                        item.input,
+                        item.data,
+                        Position(self._log.epoch, 0, item.offset),
+                        item.hash,
+                    )
+                    touched.setdefault(item.scope, {}).update(dict.fromkeys(keys))
+                self._project(batch, touched, batch[-1].changes_offset + 1, batch[-1].offset + 1)
+        if not self._started:
+            self._started = True
+            summarise_due(self._log, self._store, self._projector)
+            self._parking.reload()
+            for scope, parked in list(self._parking.scopes.items()):
+                self._try_again(scope, parked)
+
+    def _try_again(self, scope: str, parked: Parked) -> None:
+        """The waiting inputs of a parked scope, below the cursor; it is parked again where it still cannot be decided."""
+        self._parking.take_up(scope)
+        end = self._store.cursor().applied_input
+        start = parked.offset
+        while start < end:
+            records = [item for item in self._log.read(DYNAMICS, start, BATCH, scope=Scope.parse(scope)) if item.offset < end]
+            if not records:
+                break
+            inputs = self._observe(records)
+            if inputs:
+                self._decide(inputs)
+            if scope in self._parking.scopes:
+                return
+            if len(inputs) < len(records):
+                self._parking.park(scope, records[len(inputs)].offset, "", ModelUnavailable(self.waiting_for))
+                return
+            start = records[-1].offset + 1
+        self._parking.release(scope)
+
+    def _state(self, scope: str) -> ScopeState:
+        state = self._states.get(scope)
+        if state is None:
+            state = load(Scope.parse(scope), self._store.load_state(scope))
+            self._states[scope] = state
+        self._states.move_to_end(scope)
+        return state
+
+    def _trim(self) -> None:
+        """Between batches only: a state that is being changed must stay the one that is looked up."""
+        while len(self._states) > _SCOPES:
+            self._states.popitem(last=False)
+        while len(self._sessions) > _SESSIONS:
+            self._sessions.popitem(last=False)
+
+    def _position(self, stored: Stored) -> Position:
+        return Position(self._log.epoch, stored.partition, stored.offset)

@@ -1,0 +1,94 @@
+"""The read models, and the turns that are on the log but not in them yet: a turn is found by its words from the moment it is
+durable, however far the processor has come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..processors.core.ports import EventLog
+from ..processors.core.text import terms
+from ..schemas.events import DYNAMICS, decode
+from ..schemas.inputs import Turn
+from ..schemas.scope import Scope
+from ..schemas.views import FormView, PendingView, SummaryView, TimelineEntry, TurnView, VersionView
+from .store import Cursor, Store, TurnRow
+
+__all__ = ["LiveReader"]
+
+
+class LiveReader:
+    """What recall reads. Everything but turns is the store's own; thread-safe."""
+
+    def __init__(self, store: Store, log: EventLog) -> None:
+        self._store, self._log = store, log
+
+    def cursor(self) -> Cursor:
+        return self._store.cursor()
+
+    def forms(self, scope: Scope | str, form_type: str | None = None, include_retired: bool = False) -> list[FormView]:
+        return self._store.forms(scope, form_type, include_retired)
+
+    def history(self, scope: Scope | str, form_id: str | None = None, slot: str | None = None) -> list[VersionView]:
+        return self._store.history(scope, form_id, slot)
+
+    def timeline(
+        self,
+        scope: Scope | str,
+        since: str | None = None,
+        until: str | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
+    ) -> list[TimelineEntry]:
+        return self._store.timeline(scope, since, until, limit, newest_first)
+
+    def pending(self, scope: Scope | str) -> list[PendingView]:
+        return self._store.pending(scope)
+
+    def closed_summaries(self, scope: Scope | str) -> list[SummaryView]:
+        return self._store.closed_summaries(scope)
+
+    def turns_by_offset(self, scope: Scope | str, offsets: Sequence[int]) -> list[TurnView]:
+        """As the store's, with the turns behind its cursor."""
+        found = {view.offset: view for view in self._store.turns_by_offset(scope, offsets)}
+        cursor = self._store.cursor().applied_input
+        missing = [offset for offset in offsets if offset not in found and offset >= cursor]
+        if missing:
+            found |= {view.offset: view for view in self._waiting(scope, min(missing))}
+        return [found[offset] for offset in offsets if offset in found]
+
+    def turn_index(self, scope: Scope | str, after_offset: int = -1) -> list[TurnRow]:
+        """As the store's, with the turns behind its cursor."""
+        # The cursor first: what is projected in between is in the store's answer, and known by its offset.
+        cursor = self._store.cursor().applied_input
+        rows = self._store.turn_index(scope, after_offset)
+        known = rows[-1][0] if rows else after_offset
+        waiting = self._waiting(scope, max(cursor, known + 1))
+        return rows + [
+            (view.offset, view.event_id, view.session, view.speaker, view.role, view.occurred_at, " ".join(terms(view.content)))
+            for view in waiting
+            if view.offset > known
+        ]
+
+    def _waiting(self, scope: Scope | str, start: int) -> list[TurnView]:
+        if self._log.end(DYNAMICS) <= start:
+            return []
+        wanted = scope if isinstance(scope, Scope) else Scope.parse(scope)
+        views = []
+        for stored in self._log.read(DYNAMICS, start, scope=wanted):
+            envelope, turn = decode(stored.value)
+            if isinstance(turn, Turn):
+                views.append(
+                    TurnView(
+                        event_id=envelope.id,
+                        source=envelope.source,
+                        offset=stored.offset,
+                        session=turn.session,
+                        agent=turn.agent,
+                        role=turn.role,
+                        speaker=turn.speaker,
+                        content=turn.content,
+                        occurred_at=turn.occurred_at,
+                        expires_at=turn.expires_at,
+                    )
+                )
+        return views

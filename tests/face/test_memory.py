@@ -1,0 +1,296 @@
+"""The face as an agent's author uses it."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mnemolog import AsyncMemory, Memory
+from mnemolog.processors.core.ports import Extraction, SeenTurn
+from mnemolog.schemas.errors import Closed, ConflictingContent, InvalidInput, ModelUnavailable, NotFound, UnknownField
+
+AT = "2026-03-02T09:00:00+01:00"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory(tmp_path / "home", embedder=False) as opened:
+        yield opened
+
+
+def shown(memory: Memory, slot: str, user: str = "42") -> list[str]:
+    return [found.value.shown for form in memory.forms(user_id=user) for found in form.slots if found.slot == slot]
+
+
+def test_a_sentence_becomes_a_slot_with_its_quote(memory: Memory) -> None:
+    receipt = memory.add("I live in Lisbon.", user_id="42", id="m1", occurred_at=AT)
+    assert receipt.ids == ["m1"]
+    assert receipt.fresh == 1
+    assert receipt.position
+    (form,) = memory.forms(user_id="42")
+    (slot,) = form.slots
+    assert (slot.slot, slot.value.shown, slot.status) == ("home", "Lisbon", "confirmed")
+    assert slot.evidence[0].turn_id == "m1"
+    assert "I live in Lisbon."[slot.evidence[0].start : slot.evidence[0].end] == slot.evidence[0].quote
+
+
+def test_a_newer_value_replaces_and_the_old_one_is_history(memory: Memory) -> None:
+    memory.add("I live in Lisbon.", user_id="42", occurred_at="2026-03-02T09:00:00Z")
+    memory.add("I live in Porto now.", user_id="42", occurred_at="2026-04-02T09:00:00Z")
+    assert shown(memory, "home") == ["Porto"]
+    history = memory.history(user_id="42", slot="home")
+    assert [(item.value.shown if item.value else None, item.current) for item in history] == [("Lisbon", False), ("Porto", True)]
+    assert history[0].valid_to == history[1].valid_from
+
+
+def test_a_retry_changes_nothing_and_other_content_is_refused(memory: Memory) -> None:
+    assert memory.add("I live in Lisbon.", user_id="42", id="m1", occurred_at=AT).fresh == 1
+    assert memory.add("I live in Lisbon.", user_id="42", id="m1", occurred_at=AT).fresh == 0
+    with pytest.raises(ConflictingContent, match="m1"):
+        memory.add("I live in Porto.", user_id="42", id="m1", occurred_at=AT)
+    assert shown(memory, "home") == ["Lisbon"]
+    assert memory.stats()["dynamics"] == 1
+
+
+def test_messages_go_in_whole_or_not_at_all(memory: Memory) -> None:
+    messages = [{"role": "user", "content": "I live in Lisbon."}, {"role": "assistant", "content": "Noted."}]
+    assert memory.add(messages, user_id="42", id="talk").ids == ["talk:0", "talk:1"]
+    with pytest.raises(InvalidInput) as caught:
+        memory.add([*messages, {"role": "user", "content": ""}], user_id="42", id="next")
+    assert caught.value.field == "messages[2].content"
+    assert memory.stats()["dynamics"] == 2
+
+
+def test_scopes_do_not_leak(memory: Memory) -> None:
+    memory.add("I live in Lisbon.", user_id="1")
+    memory.add("I live in Porto.", user_id="2")
+    memory.add("I live in Rome.", user_id="1", tenant="other")
+    assert shown(memory, "home", "1") == ["Lisbon"]
+    assert shown(memory, "home", "2") == ["Porto"]
+    assert [hit.text for hit in memory.search("Where do I live?", user_id="2") if hit.kind == "turn"] == ["I live in Porto."]
+    assert memory.forms(user_id="3") == []
+
+
+def test_the_names_of_other_libraries_are_understood(memory: Memory) -> None:
+    memory.add("I live in Lisbon.", user_id=42, agent_id="helper", run_id="r1")
+    (hit,) = [hit for hit in memory.search("Lisbon", subject="user:42") if hit.kind == "turn"]
+    assert hit.session == "r1"
+    memory.add("I live in Porto.", agent_id="helper")
+    assert [form.slots[0].value.shown for form in memory.forms(subject="agent:helper")] == ["Porto"]
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "field"),
+    [
+        ({}, "subject"),
+        ({"user_id": ""}, "user_id"),
+        ({"subject": " "}, "subject"),
+        ({"subject": "a\x00b"}, "subject"),
+        ({"user_id": "1", "subject": "user:2"}, "subject"),
+        ({"user_id": True}, "user_id"),
+        ({"user_id": "1", "tenant": ""}, "tenant"),
+        ({"user_id": "1", "tenant": "a/b"}, "tenant"),
+        ({"user_id": "1", "occurred_at": "yesterday"}, "occurred_at"),
+        ({"user_id": "1", "occurred_at": "2026-13-01"}, "occurred_at"),
+        ({"user_id": "1", "expires_at": []}, "expires_at"),
+        ({"user_id": "1", "importance": 2}, "importance"),
+        ({"user_id": "1", "session": ""}, "session"),
+        ({"user_id": "1", "role": "boss"}, "role"),
+        ({"user_id": "1", "id": ""}, "id"),
+        ({"user_id": "1", "metadata": {"x": object()}}, "metadata.x"),
+        ({"user_id": "1", "session": "a", "run_id": "b"}, "session"),
+    ],
+)
+def test_bad_input_is_refused_by_name_and_nothing_is_written(memory: Memory, kwargs: dict[str, object], field: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        memory.add("I live in Lisbon.", **kwargs)  # type: ignore[arg-type]
+    assert caught.value.field == field
+    assert memory.stats()["dynamics"] == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "field"),
+    [
+        ("", "content"),
+        ("   \n", "content"),
+        ("a\x00b", "content"),
+        ("lone \ud800 surrogate", "content"),
+        ("x" * 1_100_000, "content"),
+        (b"bytes", "messages"),
+        (None, "messages"),
+        ([], "messages"),
+        ([{"role": "user"}], "content"),
+        ([{"role": "user", "content": 5}], "content"),
+        (["text"], "messages"),
+        ([{"role": 1, "content": "x"}], "role"),
+    ],
+)
+def test_bad_content_is_refused_by_name(memory: Memory, content: object, field: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        memory.add(content, user_id="1")  # type: ignore[arg-type]
+    assert caught.value.field == field
+    assert memory.stats()["dynamics"] == 0
+
+
+def test_an_unknown_field_of_a_message_is_refused(memory: Memory) -> None:
+    with pytest.raises(UnknownField) as caught:
+        memory.add({"role": "user", "content": "x", "scope": "everyone"}, user_id="1")
+    assert caught.value.field == "scope"
+
+
+def test_a_megabyte_is_kept_whole_and_found(memory: Memory) -> None:
+    text = "lorem ipsum " * 80_000 + "zanzibar"
+    memory.add(text, user_id="1")
+    (hit,) = [hit for hit in memory.search("zanzibar", user_id="1") if hit.kind == "turn"]
+    assert hit.text == text
+
+
+def test_a_read_without_waiting_says_how_far_behind_it_is(memory: Memory) -> None:
+    for number in range(3):
+        memory.add(f"I live in Lisbon {number}.", user_id="42")
+    memory.add("I live in Rome.", user_id="7")
+    rows = memory.forms(user_id="42", wait=False)
+    assert rows.behind in (0, 3)  # the background processor may have been quick
+    assert memory.forms(user_id="42").behind == 0
+
+
+class Down:
+    """An extractor whose model is down until it is not."""
+
+    name = "down/1"
+    window = 2
+    up = False
+
+    def extract(self, turn: SeenTurn, window: object) -> Extraction:
+        if not self.up:
+            raise ModelUnavailable("connection refused")
+        return Extraction(candidates=[])
+
+
+def test_while_the_model_is_down_turns_wait_and_are_found_by_their_words(tmp_path: Path) -> None:
+    extractor = Down()
+    with Memory(tmp_path / "home", extractor=extractor, embedder=False) as memory:
+        memory.add("I live in Lisbon.", user_id="1")
+        rows = memory.forms(user_id="1")
+        assert (list(rows), rows.behind) == ([], 1)
+        assert [hit.text for hit in memory.search("Lisbon", user_id="1")] == ["I live in Lisbon."]
+        extractor.up = True
+        assert memory.forms(user_id="1").behind == 0
+        assert memory.verify().equal
+
+
+def test_a_pending_value_is_confirmed_or_rejected(memory: Memory) -> None:
+    memory.add("My budget for the kitchen is about 5000 euros.", user_id="42")
+    (waiting,) = memory.pending(user_id="42")
+    assert waiting.question
+    memory.confirm(waiting.pending_id, user_id="42")
+    assert memory.pending(user_id="42") == []
+    assert shown(memory, waiting.slot)
+    with pytest.raises(NotFound):
+        memory.confirm(waiting.pending_id, user_id="42")
+    memory.add("My budget for the garden is maybe 900 euros.", user_id="42")
+    (other,) = memory.pending(user_id="42")
+    memory.reject(other.pending_id, user_id="42")
+    assert memory.pending(user_id="42") == []
+
+
+def test_a_correction_by_hand_is_a_version_with_a_reason(memory: Memory) -> None:
+    memory.add("I live in Lisbon.", user_id="42")
+    (form,) = memory.forms(user_id="42")
+    memory.correct(form.form_id, "home", "Porto", reason="typed by an operator", user_id="42", actor="operator:7")
+    assert shown(memory, "home") == ["Porto"]
+    assert memory.history(form.form_id, "home", user_id="42")[-1].reason == "corrected"
+    with pytest.raises(InvalidInput):
+        memory.correct(form.form_id, "age", "not a number", user_id="42")
+    with pytest.raises(InvalidInput):
+        memory.correct(form.form_id, "no_such_slot", "x", user_id="42")
+    with pytest.raises(NotFound):
+        memory.correct("nobody", "home", "x", user_id="42")
+
+
+def test_what_is_deleted_is_in_no_answer(memory: Memory) -> None:
+    memory.add("I live in Lisbon.", user_id="42", id="m1")
+    memory.add("I work at Acme.", user_id="42", id="m2")
+    memory.delete("m1", user_id="42")
+    assert [hit.event_ids for hit in memory.search("Lisbon", user_id="42") if hit.kind == "turn"] == []
+    assert "Lisbon" not in str(memory.context("Where do I live?", user_id="42"))
+    with pytest.raises(NotFound):
+        memory.delete("nothing", user_id="42")
+    memory.delete_user("42")
+    assert memory.forms(user_id="42") == []
+    assert list(memory.search("Acme", user_id="42")) == []
+    memory.add("I live in Rome.", user_id="42")
+    assert shown(memory, "home") == ["Rome"]
+    assert memory.verify().equal
+
+
+def test_threads_share_a_memory(memory: Memory) -> None:
+    errors: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            for place in range(20):
+                memory.add(f"I live in Town{place}.", user_id=number, id=f"{number}:{place}")
+                if place % 7 == 0:
+                    memory.forms(user_id=number)
+                    memory.search("Town", user_id=number)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert memory.stats()["dynamics"] == 120
+    assert [shown(memory, "home", str(number)) for number in range(6)] == [["Town19"]] * 6
+    assert memory.verify().equal
+
+
+def test_a_closed_memory_says_so(tmp_path: Path) -> None:
+    memory = Memory(tmp_path / "home", embedder=False)
+    memory.close()
+    memory.close()
+    with pytest.raises(Closed):
+        memory.add("x", user_id="1")
+    with pytest.raises(Closed):
+        memory.forms(user_id="1")
+
+
+def test_without_a_folder_everything_works_and_nothing_stays() -> None:
+    with Memory(embedder=False) as memory:
+        memory.add("I live in Lisbon.", user_id="1")
+        assert shown(memory, "home", "1") == ["Lisbon"]
+        assert memory.verify().equal
+    with Memory(embedder=False) as memory:
+        assert memory.forms(user_id="1") == []
+
+
+def test_a_folder_opened_again_holds_the_same(tmp_path: Path) -> None:
+    with Memory(tmp_path / "home", embedder=False) as memory:
+        memory.add("I live in Lisbon.", user_id="1")
+    with Memory(tmp_path / "home", embedder=False) as memory:
+        assert shown(memory, "home", "1") == ["Lisbon"]
+        first = memory.verify()
+        memory.rebuild()
+        assert memory.verify().live_digest == first.live_digest
+        assert shown(memory, "home", "1") == ["Lisbon"]
+
+
+def test_the_async_face_has_every_method_and_shares_the_engine(tmp_path: Path) -> None:
+    public = {name for name, value in inspect.getmembers(Memory) if not name.startswith("_") and callable(value)}
+    assert public <= {name for name in dir(AsyncMemory) if not name.startswith("_")}
+
+    async def talk() -> list[str]:
+        async with await AsyncMemory.open(tmp_path / "home", embedder=False) as memory:
+            await asyncio.gather(*(memory.add(f"I live in Town{n}.", user_id=n) for n in range(10)))
+            forms = await asyncio.gather(*(memory.forms(user_id=n) for n in range(10)))
+            return [found[0].slots[0].value.shown for found in forms]
+
+    assert asyncio.run(talk()) == [f"Town{n}" for n in range(10)]
