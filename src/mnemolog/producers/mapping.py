@@ -64,7 +64,7 @@ class Mapper(msgspec.Struct, frozen=True):
         Without any `maps`, what is neither ours nor mapped is refused; with some, the file is a foreign one and the rest is
         kept in `metadata`; `rest` says otherwise. Raises InvalidInput("map" or "set"), UnknownField.
         """
-        rules = []
+        rules: list[_Rule] = []
         for option, entries in (("map", maps), ("set", constants)):
             for entry in entries:
                 ours, equals, theirs = entry.partition("=")
