@@ -79,14 +79,14 @@ class Registry:
         raise UnknownFormType("slot", f"form type {form_type!r} has no slot {slot!r}", f"known: {', '.join(form.slots)}")
 
     def alias_index(self, lang: str) -> Mapping[str, Places]:
-        """Normalised alias (`normal_text`) to every (form type, slot) called so in `lang`, sorted. A slot's own name counts as
-        an English alias."""
+        """Normalised alias (`normal_text`) to every (form type, slot) called so in `lang`, sorted. A slot without an English
+        alias is called by its own name."""
         if lang not in self._by_alias:
             index: dict[str, Places] = {}
             for name, form in self._types.items():
                 for slot_name, slot in form.slots.items():
-                    words = slot.aliases.get(lang, []) + ([slot_name.replace("_", " ")] if lang == "en" else [])
-                    for alias in words:
+                    own = [slot_name.replace("_", " ")] if lang == "en" else []
+                    for alias in slot.aliases.get(lang) or own:
                         places = index.setdefault(normal_text(alias), [])
                         if (name, slot_name) not in places:
                             places.append((name, slot_name))

@@ -29,9 +29,8 @@ ADVERBS: dict[str, tuple[str, ...]] = {
     "en": ("now", "also", "just", "still", "already", "always", "only", "even", "often", "both", "nowadays", "sometimes"),
     "zh": (
         "现在", "已经", "目前", "如今", "最近", "刚刚", "刚", "也", "还", "都", "就", "其实", "一直", "真的", "特别", "非常",
-        "十分",        "超级", "超", "很", "挺", "比较", "最", "平时", "通常", "一般", "经常", "常常", "总", "总是", "从小", "确实", "本来",
-        "仍然",
-                "仍", "依然", "主要", "只", "又", "才", "今年", "这几年", "这两年",
+        "十分", "超级", "超", "很", "挺", "比较", "最", "平时", "通常", "一般", "经常", "常常", "总", "总是", "从小", "确实",
+        "本来", "仍然", "仍", "依然", "主要", "只", "又", "才", "今年", "这几年", "这两年",
     ),
 }  # fmt: skip
 """Words that may stand between the words of a frame without changing what it states; in English also those in -ly."""
