@@ -52,6 +52,8 @@ class Lexicon:
         by_lang = {lang: [entry for entry in entries if entry.lang == lang] for lang in ("en", "zh")}
         self._index = {lang: _Index(found) for lang, found in by_lang.items()}
         self.verbs = frozenset(_verbs(by_lang["en"]))
+        self.aliases_zh = tuple(sorted(registry.alias_index("zh"), key=lambda alias: (-len(alias), alias)))
+        """Slot names in Chinese, the longest first."""
         self.things = frozenset(name for name, form in registry.types.items() if form.about == "thing")
 
     def candidates(self, text: str, lang: str) -> list[Entry]:

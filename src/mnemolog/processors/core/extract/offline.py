@@ -6,17 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....schemas.inputs import Turn
-from ....schemas.observations import Authority, Candidate, EntityRef
+from ....schemas.observations import Authority, Candidate
 from ....schemas.registry import Registry
 from ..ports import Extraction, SeenTurn
-from .acts import Act, clause_act, sentence_mood
-from .context import Hit, Reading
-from .entities import self_of
+from .acts import Act
+from .context import Hit
 from .lexicon import lexicon_of
-from .segment import Clause, Sentence, clauses, quoted_spans, readable, sentences
-from .select import select
-from .statements import read_statements
-from .view import View
+from .turn_reader import read_turn
 
 __all__ = ["OfflineExtractor"]
 
@@ -42,39 +38,11 @@ class OfflineExtractor:
     def extract(self, turn: SeenTurn, window: Sequence[SeenTurn] = ()) -> Extraction:
         """Never raises, whatever the text is; takes time in proportion to what is read of it (see segment.MAX_READ)."""
         said = turn.turn
-        reading = Reading(said, readable(said.content), lexicon_of(self._registry), self_of(said.role, said.speaker))
-        found = _read(reading)
+        found = read_turn(said, window[-WINDOW:], lexicon_of(self._registry))
         return Extraction(
             candidates=[_candidate(said, hit, act) for hit, act in found[:MAX_CANDIDATES]],
             context_ids=[seen.id for seen in window[-WINDOW:]],
         )
-
-
-def _read(reading: Reading) -> list[tuple[Hit, Act]]:
-    text = reading.text
-    quoted = quoted_spans(text)
-    found: list[tuple[Hit, Act]] = []
-    for sentence in sentences(text):
-        parts = clauses(text, sentence, reading.lexicon.verbs)
-        mood = sentence_mood(text, sentence, parts)
-        subject: EntityRef | None = None
-        for part in parts:
-            act, view = clause_act(text, part, sentence, mood, quoted)
-            if act.silent or not view.text.strip():
-                continue
-            hits = select(_clause_hits(reading, view, part, sentence, subject))
-            if hits and hits[0].form_type:
-                subject = hits[0].entity
-            found.extend((hit, act) for hit in hits)
-    return found
-
-
-def _clause_hits(reading: Reading, view: View, part: Clause, sentence: Sentence, subject: EntityRef | None) -> list[Hit]:
-    hits = read_statements(reading, view, sentence.lang)
-    if not hits and part.elided and subject is not None:
-        pronoun = {"en": ("I ", "He "), "zh": ("我", "他")}[sentence.lang][subject != reading.self_ref]
-        hits = read_statements(reading, view.led_by(pronoun), sentence.lang, subject)
-    return hits
 
 
 def _candidate(turn: Turn, hit: Hit, act: Act) -> Candidate:

@@ -25,27 +25,15 @@ _HEADER = re.compile(r"^(?:On .{4,120} wrote:|在.{4,80}写道[:：])[ \t]*$", r
 _LINK = re.compile(r"\bhttps?://[^\s，。；]{1,2000}", re.IGNORECASE)
 _QUOTED = re.compile(r"“[^”\n]{1,300}”|「[^」\n]{1,300}」|『[^』\n]{1,300}』|\"[^\"\n]{1,300}\"|‘[^’\n]{2,300}’(?!\w)")
 
-_ABBREVIATED = (
-    "mr",
-    "mrs",
-    "ms",
-    "dr",
-    "st",
-    "prof",
-    "e.g",
-    "i.e",
-    "vs",
-    "no",
-    "approx",
-    "ca",
-    "jr",
-    "sr",
-    "a.m",
-    "p.m",
-    "inc",
+_TITLES = ("mr", "mrs", "ms", "dr", "st", "prof", "e.g", "i.e", "vs", "approx", "ca")
+_SHORTENED = ("a.m", "p.m", "inc", "jr", "sr", "ltd", "etc")
+_OPENS = re.compile(
+    r"\s+(?:I|My|We|Our|You|Your|He|She|They|It|This|That|There|The|And|But|So|Also|Please|Yes|No|What|How|When|Where|Who|"
+    r"Why|Do|Is|Are|Can)\b"
 )
 _END = re.compile(
-    r"(?P<hard>[。！？!?\n]+[”\"」』)）]?)|(?P<dot>\.+[\"”)]?)(?=\s|$|(?<=[a-z]{2}\.)(?:I|My|We)\b)|(?P<semi>[;；])|(?P<soft>…+|"
+    r"(?P<hard>[。！？!?\n]+[”\"」』)）]?)|(?P<dot>\.+[\"”)]?)(?=\s|$|(?<=[a-z]{2}\.)(?:I|My|We)\b)|(?P<semi>[;；])|"
+    r"(?P<soft>…+|"
     r"\.{3,})"
 )
 _WORD_BEFORE = re.compile(r"[\w.]{1,12}$")
@@ -122,7 +110,12 @@ def _is_abbreviation(text: str, begin: int, match: re.Match[str]) -> bool:
     if word is None:
         return False
     said = word.group().lower()
-    return said in _ABBREVIATED or (len(said) == 1 and said.isalpha() and word.group().isupper() and said != "i")
+    if said in _TITLES:
+        return True
+    if said == "no":
+        return text[match.end() : match.end() + 3].strip()[:1].isdigit()
+    initial = len(said) == 1 and word.group().isupper() and said.isalpha() and said != "i"
+    return (initial or said in _SHORTENED) and _OPENS.match(text, match.end()) is None
 
 
 def _sentence(text: str, start: int, end: int, ender: str) -> Sentence | None:

@@ -7,31 +7,29 @@ import re
 from collections.abc import Iterator
 
 from ....schemas.observations import EntityRef
-from ....schemas.values import Value
 from .context import Hit, Reading
 from .entities import person_en, person_zh
 from .lexicon import Entry
-from .support import supports
-from .trim import Trimmed, is_phrase, split_list, trim
+from .slot_values import SlotValue, slot_values
 from .view import View
 from .words import words
 
 __all__ = ["read_statements"]
 
-_OWNER = r"(?:the|our|my|this|that|your|their|its|current|new|total|overall|whole|entire|final|latest|agreed)"
+_OWNER = "(?:the|our|my|this|that|your|their|its|current|new|total|overall|whole|entire|final|latest|agreed)"
 _BEFORE_THING_EN = re.compile(rf"(?:{_OWNER}\s){{0,3}}$", re.IGNORECASE)
 _BEFORE_THING_ZH = re.compile(r"(?:我们的?|这个?|那个?|该|本|总|新的?|目前的?|现在的?|整个|最终的?)*$")
-_REST_ZH = re.compile(r"(?:[了的啊呢吧呀哦哈啦嘛]|来着|，.*)?$")
-_NEGATED_ZH = re.compile(r"(?:不|没|没有|别|未)$")
-_REST_NOUN_EN = re.compile(r"['’]s\b|-\w")
+_AFTER_ZH = re.compile(r"(?:[了的啊呢吧呀哦哈啦嘛]|来着|，.*)?$")
+_AFTER_NOUN_EN = re.compile(r"['’]s\b|-\w")
+_HEDGED_FORM = re.compile(r"\b(?:probably|maybe|perhaps|possibly|kinda|sort\sof|kind\sof)\b|可能|也许|大概|好像", re.IGNORECASE)
 _WEAK = frozenset(
     words(
         """
-        i i'm im am is are be was 's 've have has had got a an the my our to of do we we're 我 是 有 在 的 我们 一 个 一个 了 叫 会
+        i i'm im am is are be was 's 've have has had got a an the my our to of do we we're 我 是 有 在 的 我们 一 个 一个
+        了 叫 会
         """
     )
 )
-_AGE = ("age",)
 
 
 def read_statements(reading: Reading, view: View, lang: str, subject: EntityRef | None = None) -> list[Hit]:
@@ -57,8 +55,8 @@ def read_statements(reading: Reading, view: View, lang: str, subject: EntityRef 
     return hits
 
 
-def _person(reading: Reading, words: str, lang: str) -> EntityRef | None:
-    return person_zh(words, reading.people) if lang == "zh" else person_en(words, reading.people)
+def _person(reading: Reading, said: str, lang: str) -> EntityRef | None:
+    return person_zh(said, reading.people) if lang == "zh" else person_en(said, reading.people)
 
 
 def _impersonal(reading: Reading, view: View, entry: Entry) -> Iterator[Hit]:
@@ -67,7 +65,7 @@ def _impersonal(reading: Reading, view: View, entry: Entry) -> Iterator[Hit]:
         return
     before = view.text[: match.start()]
     allowed = _BEFORE_THING_ZH if entry.lang == "zh" else _BEFORE_THING_EN
-    if before.strip() and not (allowed.match(before.lstrip()) and entry.form.about != "person"):
+    if before.strip() and (entry.form.about != "thing" or not allowed.fullmatch(before.lstrip())):
         return
     yield from _hits(reading, view, entry, match, reading.self_ref if entry.form.about == "person" else None)
 
@@ -75,9 +73,8 @@ def _impersonal(reading: Reading, view: View, entry: Entry) -> Iterator[Hit]:
 def _hits(reading: Reading, view: View, entry: Entry, match: re.Match[str], who: EntityRef | None) -> Iterator[Hit]:
     entity = who or EntityRef(kind="self" if entry.form.about == "scope" else "current")
     if not entry.valued:
-        if view.text[match.end() :].strip(" .,!。，！了"):
-            return
-        yield _hit(reading, view, entry, match, entity, None, None, 0)
+        if not view.text[match.end() :].strip(" .,!。，！了啦"):
+            yield _hit(view, entry, match, entity, None)
         return
     start, end = match.span("value")
     last = end == match.end()
@@ -85,165 +82,50 @@ def _hits(reading: Reading, view: View, entry: Entry, match: re.Match[str], who:
         end = len(view.text)
     elif not _may_follow(view.text, match.end(), entry.lang):
         return
-    weight = _weight(match)
-    for trimmed, value, strength in _values(reading, view, entry, start, end, last):
-        yield _hit(reading, view, entry, match, entity, trimmed, value, weight, strength)
+    for found in slot_values(reading, entry, view.text, start, end, last=last):
+        yield _hit(view, entry, match, entity, found)
 
 
 def _may_follow(text: str, end: int, lang: str) -> bool:
-    rest = text[end:]
     if lang == "zh":
-        return _REST_ZH.match(rest) is not None
-    return not _REST_NOUN_EN.match(rest)
+        return _AFTER_ZH.match(text, end) is not None
+    return not _AFTER_NOUN_EN.match(text, end)
 
 
-def _weight(match: re.Match[str]) -> int:
-    weight = (match.end() - match.start()) - (match.end("value") - match.start("value"))
-    if "subject" in match.re.groupindex and match["subject"]:
-        weight -= len(match["subject"]) - 1
-    return weight
-
-
-def _weak(match: re.Match[str]) -> bool:
-    """Whether the form's words say almost nothing by themselves ("I am", 我是)."""
+def _form_words(match: re.Match[str]) -> str:
     said = match.string[match.start() : match.start("value")] + " " + match.string[match.end("value") : match.end()]
-    if "subject" in match.re.groupindex and match["subject"]:
-        said = said.replace(match["subject"], " ", 1)
-    words = re.findall(r"[A-Za-z'’]+|[\u4e00-\u9fff]+", said.lower().replace("’", "'"))
-    return all(word in _WEAK for word in words)
+    subject = match["subject"] if "subject" in match.re.groupindex else None
+    return said.replace(subject, "I", 1) if subject else said
 
 
-def _values(
-    reading: Reading, view: View, entry: Entry, start: int, end: int, last: bool
-) -> Iterator[tuple[Trimmed, Value, int]]:
-    slot, lang, text = entry.slot, entry.lang, view.text
-    if slot.type != "text":
-        found = _typed(reading, entry, text, start, end, last)
-        if found is not None:
-            yield found
-        return
-    phrase = bool(slot.opposes) or is_phrase(text[start:end]) or entry.form.about == "scope" or _keeps_prepositions(entry)
-    trimmed = trim(text, start, end, lang, phrase=phrase) if last else Trimmed(*_strip(text, start, end))
-    pieces = split_list(text, trimmed.start, trimmed.end, lang) if slot.many and entry.form.about != "scope" else []
-    if len(pieces) > 1 and not all(_one(reading, entry, text, *piece) for piece in pieces):
-        pieces = []
-    for piece_start, piece_end in pieces or [(trimmed.start, trimmed.end)]:
-        value = _one(reading, entry, text, piece_start, piece_end)
-        if value is not None:
-            strength = 2 if slot.shape or entry.words else 1
-            yield Trimmed(piece_start, piece_end, trimmed.when_start, trimmed.when_end, trimmed.ended), value, strength
+def _weak(form_words: str) -> bool:
+    """Whether the form's words say almost nothing by themselves ("I am", 我是)."""
+    said = re.findall(r"[a-z']+|[\u4e00-\u9fff]+", form_words.lower().replace("’", "'"))
+    return all(word in _WEAK for word in said)
 
 
-def _keeps_prepositions(entry: Entry) -> bool:
-    return entry.form.about == "thing" and entry.slot.identity
-
-
-def _strip(text: str, start: int, end: int) -> tuple[int, int]:
-    while start < end and not text[start].isalnum() and text[start] not in "\"'“‘#+$€£¥":
-        start += 1
-    while end > start and text[end - 1] in " ,，、.。;；:：!！":
-        end -= 1
-    return start, end
-
-
-_ARTICLE = re.compile(r"(?:the|a|an|some|my|our)\s+(?=[a-z])", re.IGNORECASE)
-
-
-def _one(reading: Reading, entry: Entry, text: str, start: int, end: int) -> Value | None:
-    slot, lang = entry.slot, entry.lang
-    said = text[start:end]
-    if lang == "zh" and _NEGATED_ZH.search(said):
-        return None
-    if entry.words and not any(word.casefold() in said.casefold() for word in entry.words):
-        return None
-    phrase = is_phrase(said) or bool(slot.opposes) or entry.form.about != "person"
-    if entry.form.about != "scope" and not supports(slot, said, lang, lower=reading.lower, phrase=phrase):
-        return None
-    article = _ARTICLE.match(said)
-    if article and not slot.shape and article.end() < len(said):
-        said = said[article.end() :]
-    return reading.parse(slot, said, lang)
-
-
-_REST_TYPED = re.compile(
-    r"\s*(?:$|[,.;:!?)（(]|(?:and|but|so|because|since|for|from|at|in|on|to|with|by|as|until|till|per|a|each|every|now|"
-    r"then|if|when|after|before|instead|total|again|anymore|or|which|that|due|this|next|last|of|though|already|too|"
-    r"tomorrow|today)\b)",
-    re.IGNORECASE,
-)
-_REST_TYPED_ZH = re.compile(
-    r"\s*(?:$|[，,。；;：:！!的了啦呢吧呀啊]|左右|上下|多|来|因为|所以|但|不过|去|见|出发|开始|结束|以前|之前|前|以后|后|起|为止|每|一个月|开会|要|有|和|跟|在)"
-)
-
-
-def _typed(reading: Reading, entry: Entry, text: str, start: int, end: int, last: bool) -> tuple[Trimmed, Value, int] | None:
-    slot, lang = entry.slot, entry.lang
-    trimmed = trim(text, start, end, lang, phrase=True) if last else Trimmed(*_strip(text, start, end))
-    rest_ok = _REST_TYPED_ZH if lang == "zh" else _REST_TYPED
-    tries = [(start, end), (trimmed.start, trimmed.end)]
-    if slot.type == "enum":
-        for begin, stop in tries:
-            value = reading.parse(slot, text[begin:stop], lang)
-            if value is not None:
-                return Trimmed(begin, stop, trimmed.when_start, trimmed.when_end, trimmed.ended), value, 3
-        return _leading_enum(reading, entry, text, start, end)
-    for found in reading.find(slot.type, text[start:end], lang, slot):
-        stop = start + found.end
-        if last and not rest_ok.match(text, stop, end):
-            continue
-        tries.append((start, stop))
-        break
-    for begin, stop in tries:
-        value = reading.parse(slot, text[begin:stop], lang)
-        if value is not None:
-            return Trimmed(*_strip(text, begin, stop), trimmed.when_start, trimmed.when_end, trimmed.ended), value, 3
-    return None
-
-
-def _leading_enum(reading: Reading, entry: Entry, text: str, start: int, end: int) -> tuple[Trimmed, Value, int] | None:
-    """An enum's member that opens the value and is followed by nothing that would change it ("vegetarian since May")."""
-    rest_ok = _REST_TYPED_ZH if entry.lang == "zh" else _REST_TYPED
-    for found in reading.find("enum", text[start:end], entry.lang, entry.slot):
-        if text[start : start + found.start].strip():
-            return None
-        stop = start + found.end
-        if rest_ok.match(text, stop, end) and not re.match(r"\s*(?:to|of|in|with|food|的)", text[stop:end]):
-            trimmed = trim(text, start, end, entry.lang, phrase=True)
-            return Trimmed(start + found.start, stop, trimmed.when_start, trimmed.when_end, trimmed.ended), found.value, 2
-        return None
-    return None
-
-
-def _hit(
-    reading: Reading,
-    view: View,
-    entry: Entry,
-    match: re.Match[str],
-    entity: EntityRef,
-    trimmed: Trimmed | None,
-    value: Value | None,
-    weight: int,
-    strength: int = 1,
-) -> Hit:
+def _hit(view: View, entry: Entry, match: re.Match[str], entity: EntityRef, found: SlotValue | None) -> Hit:
     slot = entry.slot
-    last = trimmed is None or match.end("value") == match.end()
-    span = view.span(match.start(), max(trimmed.end if trimmed and last else match.end(), trimmed.end if trimmed else 0))
-    value_span = view.span(trimmed.start, trimmed.end) if trimmed else None
+    form_words = _form_words(match) if found else match.group()
+    end = match.end() if found is None else found.end if match.end("value") == match.end() else max(match.end(), found.end)
+    span = view.span(match.start(), end) or (0, 0)
+    value_span = (view.span(found.start, found.end) if found else None) or (-1, -1)
     ended = entry.kind == "ends"
-    op = ("remove" if ended else "add") if slot.many else ("remove" if ended else "set")
+    strength = found.strength if found else 1
+    weight = len(form_words.strip()) + (2 if entry.words else 0) - (6 if strength < 2 and found and _weak(form_words) else 0)
     return Hit(
-        op=op,
+        op=("remove" if ended else "add") if slot.many else ("remove" if ended else "set"),
         entity=entity,
         form_type=entry.form.name,
         slot=entry.name,
-        value=value,
-        start=span[0] if span else -1,
-        end=span[1] if span else -1,
-        value_start=value_span[0] if value_span else -1,
-        value_end=value_span[1] if value_span else -1,
-        strength=strength if value is not None else 1,
-        weight=weight + (2 if entry.words else 0) - (6 if trimmed is not None and strength < 2 and _weak(match) else 0),
+        value=found.value if found else None,
+        start=span[0],
+        end=span[1],
+        value_start=value_span[0],
+        value_end=value_span[1],
+        strength=strength,
+        weight=weight,
         order=entry.order,
+        hedged=bool(found and found.hedged) or _HEDGED_FORM.search(form_words) is not None,
         importance=slot.importance,
-        confidence=0.9,
     )

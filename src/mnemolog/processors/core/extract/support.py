@@ -6,9 +6,10 @@ from __future__ import annotations
 import re
 
 from ....schemas.forms import Slot
+from ....schemas.values import Value
 from .words import words
 
-__all__ = ["MAX_TEXT_EN", "MAX_TEXT_ZH", "supports"]
+__all__ = ["MAX_TEXT_EN", "MAX_TEXT_ZH", "is_standing_rule", "supports"]
 
 MAX_TEXT_EN = 90
 """The longest text value, in characters; longer ones are stories, not values."""
@@ -75,23 +76,29 @@ _PLACE_WORD = re.compile(
 _EMPTY_ZH = frozenset(
     words(
         """
-        它 他 她 你 我 这 那 这个 那个 这样 那样 这里 那里 这儿 那儿 什么 哪里 怎么 东西 事 事情 人 自己 一个 一下 一点 有点 很 好 不 没 是 的 了 吗 呢 吧 啊 都 也 还 就 会 要 能 有
-        在 说 看 想 做 去 来 家 家里 外面 里面 上面 下面 时候 问题 意思 样子 感觉 今天 明天 昨天 现在 以后 以前 最近 别人 大家 你们 他们 我们 人家 回家 上班 下班 工作 学习 睡觉 吃饭 开会 忙
-        累 饿 困 病 烦 开心 难过 生气 高兴 认真的 真的 假的 对的 错的 一样 同意 知道 觉得 认为 开玩笑 说真的 干嘛 干什么 哪儿 谁 电话 路上 车上 床上 一起 新的 旧的 行 可以 不行
+        它 他 她 你 我 这 那 这个 那个 这样 那样 这里 那里 这儿 那儿 什么 哪里 怎么 东西 事 事情 人 自己 一个 一下
+        一点 有点 很 好 不 没 是 的 了 吗 呢 吧 啊 都 也 还 就 会 要 能 有
+        在 说 看 想 做 去 来 家 家里 外面 里面 上面 下面 时候 问题 意思 样子 感觉 今天 明天 昨天 现在 以后 以前 最近
+        别人 大家 你们 他们 我们 人家 回家 上班 下班 工作 学习 睡觉 吃饭 开会 忙
+        累 饿 困 病 烦 开心 难过 生气 高兴 认真的 真的 假的 对的 错的 一样 同意 知道 觉得 认为 开玩笑 说真的 干嘛
+        干什么 哪儿 谁 电话 路上 车上 床上 一起 新的 旧的 行 可以 不行
         """
     )
 )
 _PREFIX_ZH = re.compile(
-    r"(?:你|您|他|她|它|这|那|什么|怎么|哪|谁|几|不是|不|没|为了|因为|如果|说|是否|要是|一直|一定|一样|一起|一边|必须|应该|可以|可能|已经|正在|刚|才|再|又|跟你|和你|给你|让|把|被|对你|为什么|"
+    r"(?:你|您|他|她|它|这|那|什么|怎么|哪|谁|几|不是|不|没|为了|因为|如果|说|是否|要是|一直|一定|一样|一起|一边|必须|"
+    r"应该|可以|可能|已经|正在|刚|才|再|又|跟你|和你|给你|让|把|被|对你|为什么|"
     r"多少|吗|呢|的|了|着|过|来说|"
     r"自己的?$|一会|一下|有点|有些|所有|任何|每|最近|现在|今天|明天|昨天|之前|之后|以前|以后)"
 )
 _SUFFIX_ZH = re.compile(
-    r"(?:不|没|没有|别|的时候|的话|的人|的感觉|的问题|一下|什么|怎么|吗|呢|吧|啊|是|在|和|跟|把|被|让|要|会|能|很|太|最|不过|但是|因为)$"
+    r"(?:不|没|没有|别|的时候|的话|的人|的感觉|的问题|一下|什么|怎么|吗|呢|吧|啊|是|在|和|跟|把|被|让|要|会|能|很|太|最|"
+    r"不过|但是|因为)$"
 )
 _VERB_IN_ZH = re.compile(r"[你您]|我(?!的)|但是|因为|所以|如果|[?？!！。]")
 _PLACE_NO_ZH = re.compile(
-    r"^(?:一[个家间栋座套处]|这|那|哪|里面|外面|学校|公司|家|家里|宿舍|楼上|楼下|附近|旁边|朋友家|父母家|床|心|梦|路|网|线)|(?:的房子|的公寓|的房间|的家|身边|心里|脑子|一起|很久)$|"
+    r"^(?:一[个家间栋座套处]|这|那|哪|里面|外面|学校|公司|家|家里|宿舍|楼上|楼下|附近|旁边|朋友家|父母家|床|心|梦|路|网|"
+    r"线)|(?:的房子|的公寓|的房间|的家|身边|心里|脑子|一起|很久)$|"
     r"[吃喝玩看听说想做买卖学睡]"
 )
 
@@ -108,9 +115,13 @@ def supports(slot: Slot, text: str, lang: str, *, lower: bool, phrase: bool = Fa
     words = folded.split()
     if slot.shape in ("email", "phone", "time_zone"):
         return True
-    if all(word in _EMPTY_EN for word in words) or _PREFIX_EN.match(text) or _PRONOUN_IN.search(text):
+    if (
+        (all(word in _EMPTY_EN for word in words) and not (len(text) == 1 and text.isupper()))
+        or _PREFIX_EN.match(text)
+        or _PRONOUN_IN.search(text)
+    ):
         return False
-    if len(text) < 2 and slot.shape:
+    if len(text) < 2 and (slot.shape or not text.isupper()):
         return False
     if slot.shape == "name":
         return _is_name(text, lower=lower)
@@ -148,3 +159,39 @@ def _supports_zh(slot: Slot, text: str) -> bool:
     if slot.shape == "place":
         return len(text) >= 2 and not _PLACE_NO_ZH.search(text)
     return True
+
+
+_STANDING = re.compile(
+    r"\b(?:always|never|from\snow\son|going\sforward|in\s(?:the\s)?future|every\stime|whenever|each\stime|at\sall\stimes|"
+    r"rule|in\sgeneral|by\sdefault|all\s(?:your|future)|anymore|any\smore|"
+    r"keep\syour|keep\sanswers|your\s(?:answers|replies|responses))\b|以后|今后|从现在|从今|往后|每次|始终|永远|总是|一律|"
+    r"务必|一定要|规则|规矩|要求你|都要|"
+    r"不要再|别再|回答|回复|切勿|严禁|禁止|绝对不|绝不",
+    re.IGNORECASE,
+)
+_HOW_TO_ANSWER = re.compile(
+    r"^(?:use|using|call|say|saying|write|writing|answer|answering|reply|respond|speak|talk|suggest|recommend|include|add|"
+    r"mention|give|giving|show|start|end|translate|apologi[sz]e|repeat|explain|assume|format|tell|"
+    r"be\s(?:so\s|too\s)?(?:verbose|formal|brief|concise|polite|rude|long|short|direct|honest|casual)|sugarcoat|"
+    r"make\s(?:things|stuff|facts|it)\sup|emoji|emojis|jargon|bullet|address|refer|用|说|叫|称呼|写|推荐|建议|提|给我|发|"
+    r"回答|回复|加|翻译|使用|"
+    r"列)",
+    re.IGNORECASE,
+)
+_ONCE = re.compile(
+    r"\b(?:yet|today|tonight|tomorrow|right\snow|this\s(?:time|email|file|one|message|meeting|week|morning)|worry|forget|"
+    r"mind|panic|bother|hesitate|get\sme\swrong|ask\sme\show|be\s(?:late|sorry|afraid|shy|silly))\b|担心|客气|忘|着急|急|"
+    r"生气|今天|明天|"
+    r"这次|现在",
+    re.IGNORECASE,
+)
+
+
+def is_standing_rule(form_type: str, clause: str, value: Value | None) -> bool:
+    """Whether an order stands from now on and is not about this one time; true for everything that is no order."""
+    if form_type != "rule" or value is None:
+        return True
+    said = value.data if isinstance(value.data, str) else ""
+    if _ONCE.search(said):
+        return False
+    return _STANDING.search(clause) is not None or _HOW_TO_ANSWER.match(said) is not None

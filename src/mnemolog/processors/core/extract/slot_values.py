@@ -1,0 +1,157 @@
+"""The words of a clause that are a slot's value, and what they mean: typed values are found inside the stretch that the sentence
+form leaves open, texts are trimmed to what names the thing; both only where the rest of the stretch leaves them true."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from ....schemas.values import Value
+from .context import Reading
+from .gazetteer import is_known_place
+from .lexicon import Entry
+from .support import supports
+from .trim import Trimmed, is_phrase, split_list, trim
+
+__all__ = ["SlotValue", "slot_values", "text_value", "trimmed_text", "typed_value"]
+
+
+class SlotValue(msgspec.Struct, frozen=True):
+    """A value at `text[start:end]`; `strength` 1..3 tells how well it fits: any text, a text of the right look, a typed value."""
+
+    value: Value
+    start: int
+    end: int
+    strength: int
+    hedged: bool = False
+
+
+_ARTICLE = re.compile(r"(?:the|a|an|some|my|our)\s+(?=[a-z])", re.IGNORECASE)
+_NEGATED = re.compile(r"(?:不|没|没有|别|未)$|^(?:no|not|never|none|没|不|无)\b", re.IGNORECASE)
+_COMMA = re.compile(r"\s*[,，]\s*")
+_MORE_PLACE = re.compile(r"[,]\s*(?:[A-Z][\w'’.-]+(?:\s[A-Z][\w'’.-]+){0,2})(?=$|[,.])")
+_WEEKDAY_LEFT = re.compile(r"(?:周|星期|礼拜)$")
+_REST = re.compile(
+    r"\s*(?:$|[,.;:!?)（(]|(?:and|but|so|because|since|for|from|at|in|on|to|with|by|as|until|till|per|a|each|every|now|"
+    r"then|if|when|"
+    r"after|before|instead|total|again|anymore|or|which|that|due|this|next|last|of|though|already|too|tomorrow|today|only)\b)",
+    re.IGNORECASE,
+)
+_REST_ZH = re.compile(
+    r"\s*(?:$|[，,。；;：:！!的了啦呢吧呀啊]|左右|上下|多|来|因为|所以|但|不过|去|见|出发|开始|结束|以前|之前|前|以后|后|"
+    r"起|为止|每|一个月|开会|"
+    r"要|有|和|跟|在|就)"
+)
+_CHANGES_ENUM = re.compile(r"\s*(?:to\b|of\b|in\b|with\b|food|dish|的|recipe|restaurant)", re.IGNORECASE)
+
+
+def slot_values(reading: Reading, entry: Entry, text: str, start: int, end: int, *, last: bool) -> Iterator[SlotValue]:
+    """The values of `entry`'s slot in `text[start:end]`; `last` where nothing of the form stands behind it."""
+    if entry.slot.type == "text":
+        yield from _texts(reading, entry, text, start, end, last)
+    else:
+        found = typed_value(reading, entry, text, start, end, last=last)
+        if found is not None:
+            yield found
+
+
+def typed_value(reading: Reading, entry: Entry, text: str, start: int, end: int, *, last: bool) -> SlotValue | None:
+    """The typed value that `text[start:end]` is, or begins with where what follows does not change it."""
+    slot, lang = entry.slot, entry.lang
+    trimmed = trim(text, start, end, lang, phrase=True) if last else Trimmed(*_strip(text, start, end))
+    inside = reading.find(slot.type, text[start:end], lang, slot)
+    tries = [(start, end), (trimmed.start, trimmed.end)]
+    rest = _REST_ZH if lang == "zh" else _REST
+    for found in inside[:1]:
+        stop = start + found.end
+        if last and not rest.match(text, stop, end):
+            break
+        if slot.type != "enum" or not (text[start : start + found.start].strip() or _CHANGES_ENUM.match(text, stop, end)):
+            tries.append((start, stop))
+    for begin, stop in tries:
+        value = reading.parse(slot, text[begin:stop], lang)
+        if value is not None:
+            begin, stop = _strip(text, begin, stop)
+            return SlotValue(value, begin, stop, 3, slot.type != "enum" and any(found.hedged for found in inside[:1]))
+    return None
+
+
+def _texts(reading: Reading, entry: Entry, text: str, start: int, end: int, last: bool) -> Iterator[SlotValue]:
+    slot, lang = entry.slot, entry.lang
+    start, end = trimmed_text(entry, text, start, end) if last else _strip(text, start, end)
+    if entry.slot.identity and entry.form.about == "thing" and lang == "en":
+        start = _with_verb(text, start, end)
+    pieces = [(start, end)]
+    if slot.many and entry.form.about != "scope":
+        listed = split_list(text, start, end, lang)
+        if len(listed) > 1 and all(text_value(reading, entry, text, *piece) is not None for piece in listed):
+            pieces = listed
+    for begin, stop in pieces:
+        value = text_value(reading, entry, text, begin, stop)
+        if value is not None:
+            yield SlotValue(value, begin, stop, 2 if slot.shape or entry.words else 1)
+
+
+_DOING = re.compile(r"\b(?P<verb>\w+ing)\s(?P<to>to\s)?$", re.IGNORECASE)
+_PREPOSITION = re.compile(r"(?:to|for|with|at|in|on|from|into|over)\s", re.IGNORECASE)
+
+
+def _with_verb(text: str, start: int, end: int) -> int:
+    """ "flying to Lisbon", not "to Lisbon": a doing keeps its verb."""
+    doing = _DOING.search(text[:start])
+    if doing is not None and (_PREPOSITION.match(text, start, end) if doing["to"] is None else text[start:end][:1].isupper()):
+        return doing.start("verb")
+    return start
+
+
+def trimmed_text(entry: Entry, text: str, start: int, end: int) -> tuple[int, int]:
+    """The stretch of `text[start:end]` that a text value, or a list of them, can be."""
+    phrase = bool(entry.slot.opposes) or entry.form.about != "person" or is_phrase(text[start:end])
+    trimmed = trim(text, start, end, entry.lang, phrase=phrase)
+    if entry.slot.many or entry.form.about == "scope":
+        return trimmed.start, trimmed.end
+    return trimmed.start, _first_of_list(entry.slot.shape, text, trimmed.start, trimmed.end)
+
+
+def _first_of_list(shape: str, text: str, start: int, end: int) -> int:
+    """A single-valued slot takes what stands before the first comma; a place also what it lies in ("Austin, Texas")."""
+    comma = _COMMA.search(text, start, end)
+    if comma is None:
+        return end
+    more = _MORE_PLACE.match(text, comma.start(), end) if shape == "place" else None
+    return more.end() if more else comma.start()
+
+
+def text_value(reading: Reading, entry: Entry, text: str, start: int, end: int) -> Value | None:
+    """The text value that `text[start:end]` is, or None."""
+    slot, lang = entry.slot, entry.lang
+    said = text[start:end]
+    if _NEGATED.search(said):
+        return None
+    if lang == "zh" and (_WEEKDAY_LEFT.search(text[:start]) or (_located(entry) and is_known_place(said))):
+        return None
+    if entry.words and not any(word.casefold() in said.casefold() for word in entry.words):
+        return None
+    if entry.form.about != "scope":
+        phrase = is_phrase(said) or bool(slot.opposes) or entry.form.about != "person"
+        if not supports(slot, said, lang, lower=reading.lower, phrase=phrase):
+            return None
+    article = _ARTICLE.match(said)
+    if article and not slot.shape and entry.form.about != "scope":
+        said = said[article.end() :]
+    return reading.parse(slot, said, lang)
+
+
+def _located(entry: Entry) -> bool:
+    """A form that says where something is done, of a slot that is no place: 我在深圳工作 names no employer."""
+    return entry.slot.shape != "place" and entry.frame.startswith("我在{value}")
+
+
+def _strip(text: str, start: int, end: int) -> tuple[int, int]:
+    while start < end and not text[start].isalnum() and text[start] not in "\"'“‘#+$€£¥￥":
+        start += 1
+    while end > start and text[end - 1] in " ,，、.。;；:：!！":
+        end -= 1
+    return start, end

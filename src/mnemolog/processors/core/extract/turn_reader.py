@@ -1,0 +1,215 @@
+"""One turn from its first sentence to its last: each clause is asked what it does, then read by the readers in a fixed order, and
+what the sentence says about its statements (why, since when, instead of what) is put to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from ....schemas.inputs import Turn
+from ....schemas.observations import EntityRef
+from ....schemas.values import Value
+from ..ports import SeenTurn
+from .acts import Act, SentenceMood, clause_act, sentence_mood
+from .circumstances import told
+from .companions import with_companions
+from .context import Hit, Reading
+from .entities import self_of
+from .episodes import read_episode
+from .facts import read_facts
+from .lexicon import Lexicon
+from .people import kin_hits, read_mentions
+from .segment import Clause, Sentence, clauses, quoted_spans, readable, sentences
+from .select import select
+from .statements import read_statements
+from .support import is_standing_rule
+from .talk import may_correct, read_cancel, read_correction, read_reply
+from .things import read_things
+from .variants import after_value, without_adjuncts
+from .view import View
+
+__all__ = ["read_turn"]
+
+Found = tuple[Hit, Act]
+_NAMING_ZH = re.compile(r"(?:它|他|她)?(?:的?名字)?(?:叫做?|名叫|是叫|取名叫?|名字是)(?P<name>[^，。,、的是]{1,8})$")
+_NAMING_EN = re.compile(r"\s(?:named|called)\s(?P<name>[A-Z][\w'’-]{1,20})")
+_ASKED = re.compile(r"[?？吗]")
+
+
+def read_turn(turn: Turn, window: Sequence[SeenTurn], lexicon: Lexicon) -> list[Found]:
+    """Everything the turn says, in the order of its words."""
+    reading = Reading(turn, readable(turn.content), lexicon, self_of(turn.role, turn.speaker))
+    return _TurnReader(reading, window).read()
+
+
+class _TurnReader:
+    def __init__(self, reading: Reading, window: Sequence[SeenTurn]) -> None:
+        self._reading = reading
+        self._window = window
+        self._quoted = quoted_spans(reading.text)
+        self._found: list[Found] = []
+        self._took_back = False
+
+    def read(self) -> list[Found]:
+        for index, sentence in enumerate(sentences(self._reading.text)):
+            parts = clauses(self._reading.text, sentence, self._reading.lexicon.verbs)
+            mood = sentence_mood(self._reading.text, sentence, parts)
+            found = self._sentence(index, sentence, parts, mood)
+            self._found.extend(told(self._reading, sentence, parts, found))
+        return self._found
+
+    def _sentence(self, index: int, sentence: Sentence, parts: list[Clause], mood: SentenceMood) -> list[Found]:
+        text, reading = self._reading.text, self._reading
+        found: list[Found] = []
+        act, opening = clause_act(text, parts[0], sentence, mood, self._quoted)
+        if index == 0 and not act.silent and self._asked():
+            whole = View.of(text, sentence.start, sentence.end)
+            replies = read_reply(reading, whole, sentence.lang)
+            if replies:
+                self._took_back = replies[0].op == "reject"
+                return [(hit, Act()) for hit in replies]
+        subject: EntityRef | None = None
+        for place, part in enumerate(parts):
+            act, view = clause_act(text, part, sentence, mood, self._quoted)
+            if act.silent or not view.text.strip():
+                continue
+            hits = self._clause(view, part, sentence, subject, found)
+            if not any(hit.op != "episode" for hit in hits):
+                longer = View.of(text, view.at[0], parts[place + 1].end) if place + 1 < len(parts) and view.at else None
+                hits = [hit for hit in read_rules(reading, longer, sentence.lang)] or hits if longer else hits
+            about = next((hit for hit in hits if hit.form_type), None)
+            if about is not None:
+                subject = about.entity
+            found.extend((hit, act) for hit in hits)
+        if not any(hit.form_type for hit, _ in found):
+            first, opening = clause_act(text, parts[0], sentence, mood, self._quoted)
+            corrects = first.corrects or self._took_back
+            whole = View.of(text, opening.at[0] if opening.at else sentence.start, sentence.end)
+            corrected = [] if first.silent else self._correction(whole, sentence.lang, corrects)
+            if corrected:
+                found = [(hit, first) for hit in corrected]
+                if self._found and self._found[-1][0].op == "reject":
+                    self._found.pop()
+            self._took_back = (corrects and not corrected and sentence.end - opening_end(opening, sentence) <= 1) or (
+                first.corrects and not opening.text.strip()
+            )
+        else:
+            self._took_back = False
+        return found
+
+    def _asked(self) -> bool:
+        """Whether a yes may be an answer: nothing is known of what came before, or the agent asked something."""
+        before = [seen.turn for seen in self._window if seen.turn.role == "assistant"]
+        return not before or _ASKED.search(before[-1].content) is not None
+
+    def _correction(self, view: View, lang: str, corrects: bool) -> list[Hit]:
+        if not may_correct(view.text, lang, corrects):
+            return []
+        own = [hit for hit, _ in self._found if hit.form_type]
+        found = read_correction(self._reading, view, lang, corrects, own) if own else []
+        return found or read_correction(self._reading, view, lang, corrects, self._earlier())
+
+    def _earlier(self) -> list[Hit]:
+        """What the speaker said in the turns before, for what a correction may mean."""
+        turn = self._reading.turn
+        hits: list[Hit] = []
+        for seen in self._window:
+            if seen.turn.role == turn.role and seen.turn.speaker == turn.speaker:
+                hits.extend(hit for hit, _ in read_turn(seen.turn, (), self._reading.lexicon) if hit.form_type)
+        return hits
+
+    def _clause(self, view: View, part: Clause, sentence: Sentence, subject: EntityRef | None, found: list[Found]) -> list[Hit]:
+        reading, lang = self._reading, sentence.lang
+        cancelled = read_cancel(reading, view, lang)
+        if cancelled:
+            return cancelled
+        named = self._naming(view, lang, found)
+        if named:
+            return named
+        hits = [*read_statements(reading, view, lang), *read_things(reading, view, lang)]
+        if not hits and part.elided and subject is not None:
+            pronoun = {"en": ("I ", "He "), "zh": ("我", "他")}[lang][subject != reading.self_ref]
+            view = view.led_by(pronoun)
+            hits = read_statements(reading, view, lang, subject)
+        if not hits and lang == "zh" and not part.elided:
+            hits = read_statements(reading, view.led_by("我"), lang) if _KIN_FIRST_ZH.match(view.text) else []
+        if not hits:
+            for shorter in without_adjuncts(view, lang):
+                hits = read_statements(reading, shorter, lang, subject if part.elided and view.at[:1] == [-1] else None)
+                if hits:
+                    break
+        kept = select(hit for hit in hits if is_standing_rule(hit.form_type, view.text, hit.value))
+        kept = with_companions(reading, part, lang, self._more(view, lang, kept))
+        if not kept:
+            kept = read_facts(reading, view, lang)
+        kept.extend(hit for hit in self._mentioned(view, lang, kept) if not _said_already(hit, kept))
+        full = View.of(reading.text, part.start, part.end)
+        kept.extend(read_episode(reading, view, full, lang, decisions_only=any(hit.form_type for hit in kept)))
+        return kept
+
+    def _more(self, view: View, lang: str, kept: list[Hit]) -> list[Hit]:
+        """What stands behind a value, read as said of the same verb, and a name given behind an indefinite thing."""
+        more: list[Hit] = []
+        for hit in kept:
+            rest = after_value(view, hit, lang)
+            if rest is not None:
+                extra = select(read_statements(self._reading, rest, lang))
+                more.extend(each for each in extra if (each.form_type, each.slot) != (hit.form_type, hit.slot))
+            if lang == "en" and hit.op == "add" and hit.entity == self._reading.self_ref:
+                behind = _NAMING_EN.match(self._reading.text, hit.value_end)
+                if behind is not None:
+                    more.append(_named(hit, behind["name"], *behind.span("name")))
+        return [*kept, *(hit for hit in more if not _said_already(hit, kept))]
+
+    def _naming(self, view: View, lang: str, found: list[Found]) -> list[Hit]:
+        """叫旺财 behind 我养了一条金毛: the name of what was just said to be there."""
+        match = _NAMING_ZH.match(view.text.strip()) if lang == "zh" and found else None
+        last = next((hit for hit, _ in reversed(found) if hit.form_type), None)
+        if match is None or last is None or last.op != "add" or last.entity != self._reading.self_ref:
+            return []
+        shift = len(view.text) - len(view.text.lstrip())
+        span = view.span(shift + match.start("name"), shift + match.end("name"))
+        return [_named(last, match["name"], *span)] if span else []
+
+    def _mentioned(self, view: View, lang: str, kept: list[Hit]) -> list[Hit]:
+        if lang == "en":
+            return read_mentions(self._reading, view, lang)
+        hits: list[Hit] = []
+        for hit in kept:
+            if hit.entity.kind == "named" and hit.entity.relation not in ("", "speaker"):
+                at = view.text.find(hit.entity.name)
+                if at >= 0:
+                    hits.extend(kin_hits(self._reading, view, hit.entity, 0, at + len(hit.entity.name), at))
+        return hits
+
+
+_KIN_FIRST_ZH = re.compile(
+    r"(?:老公|老婆|妻子|丈夫|太太|先生|男朋友|女朋友|儿子|女儿|爸爸|妈妈|爸|妈|哥哥|弟弟|姐姐|妹妹)(?:叫|名叫|的名字)"
+)
+
+
+def opening_end(opening: View, sentence: Sentence) -> int:
+    return opening.at[0] if opening.at else sentence.end
+
+
+def read_rules(reading: Reading, view: View, lang: str) -> list[Hit]:
+    """Standing orders that run across a comma ("from now on, answer in French")."""
+    scope = {name for name, form in reading.lexicon.registry.types.items() if form.about == "scope"}
+    hits = [hit for hit in read_statements(reading, view, lang) if hit.form_type in scope]
+    return select(hit for hit in hits if is_standing_rule(hit.form_type, view.text, hit.value))
+
+
+def _named(hit: Hit, name: str, start: int, end: int) -> Hit:
+    return msgspec.structs.replace(
+        hit, value=Value("text", name), start=min(hit.start, start), end=end, value_start=start, value_end=end
+    )
+
+
+def _said_already(hit: Hit, kept: list[Hit]) -> bool:
+    return any(
+        (other.form_type, other.slot, other.entity) == (hit.form_type, hit.slot, hit.entity)
+        and (other.value.key if other.value else "") == (hit.value.key if hit.value else "")
+        for other in kept
+    )
