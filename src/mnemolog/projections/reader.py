@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, MutableMapping
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -16,7 +17,7 @@ from ..schemas.events import CHANGES, DYNAMICS, OBSERVATIONS, decode
 from ..schemas.scope import Scope
 from .rows import DecidedInput
 
-__all__ = ["DecidedInput", "MissingInput", "decided_inputs", "records"]
+__all__ = ["DecidedInput", "MissingInput", "Observations", "decided_inputs", "records"]
 
 CHUNK = 512
 """Records read at a time; no read of the log stays open between two chunks."""
@@ -72,12 +73,12 @@ def decided_inputs(
         return
     known = _heads_before(log, start_changes, scope) if heads is None else heads()
     inputs: _Inputs | None = None
-    extractors: _Extractors | None = None
+    observations: Observations[str] | None = None
     for valid in _valid(_again(first, ahead), known, on_broken):
         where = Position.parse(valid.envelope.position)
-        if inputs is None or extractors is None:
+        if inputs is None or observations is None:
             inputs = _Inputs(log, where.offset, scope)
-            extractors = _Extractors(log, where.offset, scope)
+            observations = Observations(log, where.offset, scope, _extractor_name)
         key = valid.stored.scope
         stored = inputs.at(where.offset)
         try:
@@ -100,7 +101,7 @@ def decided_inputs(
             changes_offset=valid.stored.offset,
             hash=valid.hash,
             recorded=stored.recorded,
-            extractor=extractors.of(key, envelope.id, where.offset),
+            extractor=observations.of(key, envelope.id, where.offset) or "",
         )
 
 
@@ -147,6 +148,51 @@ class _Inputs:
         return found if found is not None and found.offset == offset else None
 
 
+_T = TypeVar("_T")
+
+
+class Observations(Generic[_T]):
+    """The observations topic read forward, beside decisions in log order. `read` gives (input id, dynamics offset of the input,
+    whatever is wanted) of a record; `input_offset` is the first input that will be asked for."""
+
+    def __init__(
+        self, log: EventLog, input_offset: int, scope: Scope | None, read: Callable[[Stored], tuple[str, int, _T]]
+    ) -> None:
+        self._decode = read
+        self._ahead = records(log, OBSERVATIONS, self._place(log, input_offset), scope=scope)
+        self._passed: OrderedDict[tuple[str, str], _T] = OrderedDict()
+        self._next = self._read()
+
+    def of(self, scope: str, input_id: str, offset: int) -> _T | None:
+        """The first observation of an input; None where it has none."""
+        while self._next is not None and self._next[1] <= offset:
+            key, _, wanted = self._next
+            self._passed.setdefault(key, wanted)
+            if len(self._passed) > _REMEMBERED:
+                self._passed.popitem(last=False)
+            self._next = self._read()
+        return self._passed.pop((scope, input_id), None)
+
+    def _read(self) -> tuple[tuple[str, str], int, _T] | None:
+        record = next(self._ahead, None)
+        if record is None:
+            return None
+        input_id, offset, wanted = self._decode(record)
+        return (record.scope, input_id), offset, wanted
+
+    def _place(self, log: EventLog, input_offset: int) -> int:
+        """An offset at or before the observation of that input: they lie in the order of their inputs."""
+        low, high = 0, log.end(OBSERVATIONS)
+        while high - low > CHUNK:
+            middle = (low + high) // 2
+            record = next(iter(log.read(OBSERVATIONS, middle, 1)), None)
+            if record is None or record.offset >= high or self._decode(record)[1] >= input_offset:
+                high = middle
+            else:
+                low = record.offset + 1
+        return low
+
+
 class _ObservationData(msgspec.Struct):
     input_id: str
     extractor: str
@@ -162,53 +208,10 @@ class _ObservationHead(msgspec.Struct):
 _DECODE_HEAD = msgspec.json.Decoder(_ObservationHead).decode
 
 
-class _Extractors:
-    """Who observed an input: the observations topic, read forward from about the place of the first decision."""
-
-    def __init__(self, log: EventLog, input_offset: int, scope: Scope | None) -> None:
-        self._ahead = records(log, OBSERVATIONS, self._place(log, input_offset), scope=scope)
-        self._passed: OrderedDict[tuple[str, str], str] = OrderedDict()
-        self._next = self._read()
-
-    def of(self, scope: str, input_id: str, offset: int) -> str:
-        """The extractor's name; empty where the input has no observation."""
-        while self._next is not None and self._next[2] <= offset:
-            key, extractor, _ = self._next
-            self._passed.setdefault(key, extractor)
-            if len(self._passed) > _REMEMBERED:
-                self._passed.popitem(last=False)
-            self._next = self._read()
-        return self._passed.pop((scope, input_id), "")
-
-    def _read(self) -> tuple[tuple[str, str], str, int] | None:
-        record = next(self._ahead, None)
-        if record is None:
-            return None
-        head = self._head(record)
-        return (record.scope, head.data.input_id), head.data.extractor, self._input_of(record)
-
-    def _input_of(self, record: Stored) -> int:
-        return Position.parse(self._head(record).position).offset
-
-    @staticmethod
-    def _head(record: Stored) -> _ObservationHead:
-        try:
-            return _DECODE_HEAD(record.value)
-        except msgspec.DecodeError as error:
-            raise Undecodable(f"observation at offset {record.offset} of scope {record.scope!r}: {error}") from error
-
-    def _place(self, log: EventLog, input_offset: int) -> int:
-        """An offset at or before the observation of that input: they lie in the order of their inputs."""
-        low, high = 0, log.end(OBSERVATIONS)
-        while high - low > CHUNK:
-            middle = (low + high) // 2
-            record = next(iter(log.read(OBSERVATIONS, middle, 1)), None)
-            if (
-                record is not None
-                and record.offset < high
-                and Position.parse(self._head(record).position).offset < input_offset
-            ):
-                low = record.offset + 1
-            else:
-                high = middle
-        return low
+def _extractor_name(record: Stored) -> tuple[str, int, str]:
+    """A record that is damaged names nobody: the decision that was made on it stands all the same."""
+    try:
+        head = _DECODE_HEAD(record.value)
+        return head.data.input_id, Position.parse(head.position).offset, head.data.extractor
+    except (msgspec.DecodeError, ValueError):
+        return "", -1, ""

@@ -3,20 +3,23 @@ without a decision (the chain broke there), a decision without its input, a reco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
 import msgspec
+import sqlalchemy as sa
 
 from ..processors.core.ports import EventLog
+from ..processors.parking import Parked
 from ..projections.projector import DecidedInput, Projector
 from ..projections.reader import MissingInput, decided_inputs, records
+from ..projections.tables import store_meta
 from ..schemas.errors import Undecodable
 from ..schemas.events import DYNAMICS, decode
 from ..schemas.scope import Scope
 from .states import StateFolder
 
-__all__ = ["Fold", "Problem"]
+__all__ = ["Fold", "Problem", "parked_scopes"]
 
 BATCH = 500
 """Decided inputs per write; other writers of the same database get their turn in between."""
@@ -61,6 +64,8 @@ class Fold:
         self._first: dict[str, Problem] = {}
         self.next_changes = 0
         self.inputs = 0
+        self.parked = 0
+        """Inputs that wait for a scope that stands still."""
 
     @property
     def problems(self) -> list[Problem]:
@@ -101,8 +106,10 @@ class Fold:
         if self._seen is not None and batch:
             self._seen(batch)
 
-    def look_for_undecided(self, end: int) -> None:
-        """Every input below dynamics offset `end` has a decision, unless it repeats an earlier record."""
+    def look_for_undecided(self, end: int, parked: Mapping[str, int] | None = None) -> None:
+        """Every input below dynamics offset `end` has a decision, unless it repeats an earlier record, or its scope stands
+        still (`parked`: at which offset) and it waits there."""
+        waits = {} if parked is None else parked
         for record in records(self._log, DYNAMICS, self._checked, end, scope=self._scope):
             if record.offset < len(self._decided) and self._decided[record.offset]:
                 continue
@@ -112,7 +119,9 @@ class Fold:
                 self._add(record.scope, "undecodable", "", record.offset, str(error))
                 continue
             first = self._log.position_of(envelope.scope, envelope.source, envelope.id)
-            if first is None or first.offset == record.offset:
+            if record.offset >= waits.get(record.scope, end):
+                self.parked += 1
+            elif first is None or first.offset == record.offset:
                 self._add(
                     record.scope, "undecided", envelope.id, record.offset, "no valid decision for this input is on the log"
                 )
@@ -129,3 +138,11 @@ class Fold:
         known = self._first.get(scope)
         if known is None or offset < known.offset:
             self._first[scope] = problem
+
+
+def parked_scopes(connection: sa.Connection) -> dict[str, int]:
+    """The scopes that stand still, and the dynamics offset of the input that each waits at."""
+    query = sa.select(store_meta.c.name, store_meta.c.value).where(store_meta.c.name.startswith("parked:", autoescape=True))
+    return {
+        row[0].removeprefix("parked:"): msgspec.json.decode(row[1], type=Parked).offset for row in connection.execute(query)
+    }

@@ -24,7 +24,7 @@ from ..projections.tables import PROJECTED, Tables, tables
 from ..schemas.errors import Busy, LogError
 from ..schemas.events import SUMMARIES, decode
 from ..schemas.inputs import Turn
-from .fold import Fold
+from .fold import Fold, parked_scopes
 from .states import StateFolder
 
 __all__ = ["RebuildReport", "rebuild"]
@@ -87,7 +87,7 @@ class _Rebuild:
         cursor = self._store.cursor()
         while cursor.next_changes > self._fold.next_changes:
             self._fold.advance(cursor.next_changes)
-            self._fold.look_for_undecided(cursor.applied_input)
+            self._look(cursor.applied_input)
             cursor = self._store.cursor()
             if cursor.next_changes - self._fold.next_changes <= CLOSE:
                 break
@@ -132,7 +132,7 @@ class _Rebuild:
             applied_input=offsets["dynamics"],
         )
         self._fold.note(items)
-        self._fold.look_for_undecided(offsets["dynamics"])
+        self._fold.look_for_undecided(offsets["dynamics"], parked_scopes(connection))
         self._refuse_a_broken_log()
         start = self._store.read_offsets(connection, new)["summaries"]
         found = list(records(self._log, SUMMARIES, start, offsets["summaries"]))
@@ -143,6 +143,11 @@ class _Rebuild:
             next_summaries=max(start, offsets["summaries"]),
         )
         self._touched |= {record.scope for record in found}
+
+    def _look(self, end: int) -> None:
+        with self._store.reading() as (connection, _):
+            parked = parked_scopes(connection)
+        self._fold.look_for_undecided(end, parked)
 
     def _refuse_a_broken_log(self) -> None:
         problems = self._fold.problems

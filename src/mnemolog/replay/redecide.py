@@ -1,75 +1,93 @@
-"""Decides every input again from its recorded observation and compares with what was decided then: a difference says that the
-rules or Form types have changed since, not that anything is wrong."""
+"""Decides every input again, from its recorded observation and the recorded decisions before it, and says where today's policy
+would decide otherwise. No extractor and no model is asked; what was decided stands."""
 
 from __future__ import annotations
 
 from ..processors.core.decide import decide
 from ..processors.core.evolve import apply
 from ..processors.core.policy import Policy
-from ..processors.core.ports import EventLog, SeenTurn
+from ..processors.core.ports import EventLog, SeenTurn, Stored
 from ..processors.core.state import ScopeState
 from ..projections.projector import DecidedInput
-from ..schemas.codec import derived_id
+from ..projections.reader import Observations, records
+from ..schemas.changes import Decision, Hidden
+from ..schemas.codec import canonical
 from ..schemas.envelope import Position
-from ..schemas.events import DYNAMICS, OBSERVATIONS, decode
+from ..schemas.errors import Undecodable
+from ..schemas.events import DYNAMICS, decode
 from ..schemas.inputs import ReextractRequested, Turn
 from ..schemas.observations import ExtractionFailed, Observation
-from ..schemas.scope import Scope
 
 __all__ = ["Redecide"]
 
+Observed = Observation | ExtractionFailed
+
 
 class Redecide:
-    """Called with each decided input in log order; keeps one state per scope, as it was decided then."""
+    """Called with each decided input in log order, from the first one on; returns what differs, empty where nothing does.
+
+    Keeps the state of every scope that it meets.
+    """
 
     def __init__(self, log: EventLog, policy: Policy) -> None:
-        self._log, self._policy = log, policy
+        self._log = log
+        self._policy = policy
         self._states: dict[str, ScopeState] = {}
-        self._observations: dict[str, int] = {}
-        self._next = 0
+        self._hidden: dict[str, set[str]] = {}
+        self._erased: dict[str, int] = {}
+        self._observations: Observations[Observed] | None = None
 
     def __call__(self, item: DecidedInput) -> str:
-        """What differs from the recorded decision; empty where today's rules decide the same."""
-        scope = Scope.parse(item.scope)
-        state = self._states.setdefault(item.scope, ScopeState.empty(scope))
+        if self._observations is None:
+            self._observations = Observations(self._log, item.offset, None, _observed)
+        observed = self._observations.of(item.scope, item.input.id, item.offset)
+        state = self._states.get(item.scope)
+        if state is None:
+            state = self._states[item.scope] = ScopeState.empty(item.input.scope)
         position = Position(self._log.epoch, 0, item.offset)
-        observation = self._observation(scope, item)
-        if observation is None:
+        if observed is None:
             difference = "its observation is not on the log"
         else:
-            decision = decide(state, item.input, item.data, observation, self._policy, position, self._about(scope, item))
-            then, now = item.decision, decision
-            if (then.outcome, then.changes) == (now.outcome, now.changes):
-                difference = ""
-            else:
-                difference = (
-                    f"then {then.outcome} with {len(then.changes)} changes by {then.policy}, "
-                    f"now {now.outcome} with {len(now.changes)} changes by {now.policy}"
-                )
+            again = decide(state, item.input, item.data, observed, self._policy, position, self._about(item))
+            difference = _difference(item.decision, again)
         apply(state, item.decision, item.input, item.data, position, item.hash)
+        self._note_hidden(item)
         return difference
 
-    def _observation(self, scope: Scope, item: DecidedInput) -> Observation | ExtractionFailed | None:
-        """The first observation of the input: they lie in about the order of the decisions."""
-        wanted = derived_id(scope.tenant, scope.subject, item.input.source, item.input.id, "observe", 0)
-        while wanted not in self._observations:
-            stored = next(iter(self._log.read(OBSERVATIONS, self._next, 1)), None)
-            if stored is None:
-                return None
-            self._next = stored.offset + 1
-            envelope, _ = decode(stored.value)
-            self._observations.setdefault(envelope.id, stored.offset)
-        offset = self._observations.pop(wanted)
-        _, data = decode(next(iter(self._log.read(OBSERVATIONS, offset, 1))).value)
-        return data if isinstance(data, Observation | ExtractionFailed) else None
-
-    def _about(self, scope: Scope, item: DecidedInput) -> SeenTurn | None:
-        if not isinstance(item.data, ReextractRequested):
+    def _about(self, item: DecidedInput) -> SeenTurn | None:
+        """The turn that a request to understand again is about: the first with that id that was not hidden by then."""
+        if not isinstance(item.data, ReextractRequested) or item.data.turn_id in self._hidden.get(item.scope, ()):
             return None
-        for stored in self._log.read(DYNAMICS, 0, scope=scope):
-            envelope, data = decode(stored.value)
-            if stored.offset >= item.offset:
-                return None
+        start = self._erased.get(item.scope, -1) + 1
+        for record in records(self._log, DYNAMICS, start, item.offset, scope=item.input.scope):
+            envelope, data = decode(record.value)
             if envelope.id == item.data.turn_id and isinstance(data, Turn):
                 return SeenTurn(envelope.id, data)
         return None
+
+    def _note_hidden(self, item: DecidedInput) -> None:
+        for change in item.decision.changes:
+            if isinstance(change, Hidden) and change.target == "turn":
+                self._hidden.setdefault(item.scope, set()).add(change.target_id)
+            elif isinstance(change, Hidden) and change.target == "scope":
+                self._erased[item.scope] = item.offset
+
+
+def _observed(record: Stored) -> tuple[str, int, Observed]:
+    envelope, data = decode(record.value)
+    if not isinstance(data, Observation | ExtractionFailed) or envelope.position is None:
+        raise Undecodable(f"offset {record.offset} of {record.topic}: {envelope.type} is not an observation of an input")
+    return data.input_id, Position.parse(envelope.position).offset, data
+
+
+def _difference(recorded: Decision, again: Decision) -> str:
+    """What is not the same, in a few words; the policy's name alone is no difference."""
+    if recorded.outcome != again.outcome:
+        return f"outcome {again.outcome}, recorded {recorded.outcome}"
+    for number, (old, new) in enumerate(zip(recorded.changes, again.changes, strict=False)):
+        if canonical(old) != canonical(new):
+            now, then = type(new).__name__, type(old).__name__
+            return f"change {number}: {now}" if now == then else f"change {number}: {now}, recorded {then}"
+    if len(recorded.changes) != len(again.changes):
+        return f"{len(again.changes)} changes, recorded {len(recorded.changes)}"
+    return ""

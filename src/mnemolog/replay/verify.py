@@ -17,7 +17,7 @@ from ..projections.projector import DecidedInput, Projector
 from ..projections.store import Store
 from ..projections.tables import Tables
 from ..schemas.scope import Scope
-from .fold import Fold, Problem
+from .fold import Fold, Problem, parked_scopes
 from .states import StateFolder
 
 __all__ = ["Decide", "Difference", "Problem", "VerifyReport", "verify"]
@@ -39,6 +39,8 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     """Scopes compared."""
     inputs: int
     """Decided inputs folded."""
+    parked: int
+    """Inputs that wait because their scope stands still; they are in neither of the two."""
     differences: list[Difference]
     """The first differing row of each differing scope."""
     problems: list[Problem]
@@ -76,7 +78,7 @@ def verify(
             fold = Fold(log, projector, StateFolder(replayed), scope=only, seen=seen)
             fold.advance(offsets["changes"])
             projector.apply_summaries(log, offsets["summaries"], scope=only)
-            fold.look_for_undecided(offsets["dynamics"])
+            fold.look_for_undecided(offsets["dynamics"], parked_scopes(connection))
             with replayed.reading() as (fresh, fresh_tables):
                 return _report(fold, drift, _Side(connection, live, only), _Side(fresh, fresh_tables, only))
         finally:
@@ -120,6 +122,7 @@ def _report(fold: Fold, drift: list[Problem], live: _Side, fresh: _Side) -> Veri
         differing_scopes=differing,
         checked=len(names),
         inputs=fold.inputs,
+        parked=fold.parked,
         differences=differences,
         problems=problems,
         drift=drift,
