@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from datetime import date, datetime
+from datetime import date, datetime, time
 
 import pytest
 from hypothesis import given
@@ -131,8 +131,9 @@ def test_chinese(text: str, said: str, iso: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "I may go", "the march was long", "sat down", "a second chance", "the second time", "version 1.2.3", "two days after that",
-        "the other day", "吃点心", "三点五", "周围", "3号线", "五年级", "2月30日", "a few days ago", "at 5 dollars",
+        "I may go", "the march was long", "sat down", "a second chance", "the second time", "version 1.2.3",
+        "two days after that", "the other day",
+        "吃点心", "三点五", "周围", "3号线", "五年级", "2月30日", "a few days ago", "at 5 dollars",
     ],
 )  # fmt: skip
 def test_what_is_no_date(text: str) -> None:
@@ -158,7 +159,8 @@ def test_the_speakers_own_clock_decides_which_day_it_is() -> None:
 def test_the_edges_of_the_calendar() -> None:
     assert dates("yesterday", "0001-01-01T00:00:00.000000Z") == []
     assert dates("tomorrow", "9999-12-31T23:00:00.000000Z", 120) == []
-    assert dates("100000 weeks ago") == [] or dates("100000 weeks ago")[0][1] < "2023"
+    assert dates("100000 weeks ago") == [("100000 weeks ago", "0106-10-24")]
+    assert dates("900000 weeks ago") == []
     assert dates("下个月", "9999-12-31T23:00:00.000000Z") == []
 
 
@@ -197,9 +199,9 @@ def test_the_machines_time_zone_and_clock_are_never_read() -> None:
     assert "2026-03-03T14:30" in seen.pop()
 
 
-@given(st.datetimes(min_value=datetime(1000, 1, 1), max_value=datetime(9999, 12, 28)), st.integers(-840, 840))
-def test_yesterday_and_tomorrow_are_two_days_apart(moment: datetime, offset: int) -> None:
-    at = to_text(moment)
+@given(st.dates(date(1000, 1, 1), date(9999, 12, 28)), st.times(), st.integers(-840, 840))
+def test_yesterday_and_tomorrow_are_two_days_apart(day: date, time: time, offset: int) -> None:
+    at = to_text(datetime.combine(day, time))
     ((_, before),), ((_, after),) = dates("yesterday", at, offset), dates("明天", at, offset)
     assert (date.fromisoformat(str(after)) - date.fromisoformat(str(before))).days == 2
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mnemolog.schemas.errors import InvalidInput, UnknownFormType
+from mnemolog.schemas.forms import FormType, Slot
 from mnemolog.schemas.registry import LANGUAGES, Registry
 from mnemolog.schemas.yaml_file import read_yaml
 
@@ -77,7 +78,7 @@ def test_slots_are_found_by_what_people_call_them_in_either_language() -> None:
 def test_unknown_names_list_the_known_ones() -> None:
     with pytest.raises(UnknownFormType, match="known: contract, entity"):
         BUILT_IN.type("perzon")
-    with pytest.raises(UnknownFormType, match="no slot 'bugdet'.*known: name, budget"):
+    with pytest.raises(UnknownFormType, match=r"no slot 'bugdet'.*known: name, budget"):
         BUILT_IN.slot("project", "bugdet")
     assert BUILT_IN.slot("entity", "boiling_point").type == "text"
 
@@ -233,3 +234,15 @@ def test_the_version_does_not_hang_on_the_hash_seed() -> None:
     }
     assert seen == {BUILT_IN.version}
     assert re.fullmatch(r"[0-9a-f]{12}", BUILT_IN.version)
+
+
+def test_the_example_in_the_docs_loads_and_names_every_key(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/how-to/form-types.md").read_text("utf-8")
+    (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    flat = Registry.load([folder(tmp_path, flat=example)]).type("flat")
+    assert flat.slots["rent"].statements["en"] == [
+        "it costs {value} [a month]",
+        "[the|its] (monthly rent|rent) is {value}",
+    ]
+    told = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    assert told == {*Slot.__struct_fields__, *FormType.__struct_fields__} - {"description"}

@@ -124,7 +124,9 @@ class Registry:
 @cache
 def _builtin() -> Registry:
     types: dict[str, FormType] = {}
-    entries = [entry for entry in files(__package__).joinpath("form_types").iterdir() if entry.name.endswith(_SUFFIXES)]
+    entries = [
+        entry for entry in files(__name__.rpartition(".")[0]).joinpath("form_types").iterdir() if entry.name.endswith(_SUFFIXES)
+    ]
     for entry in sorted(entries, key=lambda entry: entry.name):
         for form, _ in read_form_types(entry.read_bytes(), entry.name, LANGUAGES):
             if form.name in types:
