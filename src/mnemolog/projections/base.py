@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import sqlalchemy as sa
 
@@ -74,6 +74,12 @@ class StoreBase:
         self._database.close()
         if self._empty is not None:
             self._empty.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     # -- transactions --------------------------------------------------------------------------------------------------
 
