@@ -40,7 +40,7 @@ _GAP = r"\s{1,8}"
 _SEP = rf"(?:{_GAP}|(?<![\w'’]))"
 # hardly, barely, rarely, nearly, probably, supposedly do change it
 # and names in -ly (Italy, Sicily, July, Emily) are none of them
-_LY = r"(?!hard|bare|rare|near|scarce|possib|probab|suppos|alleg|ital|sici|july|emi|lil|kel|bil|sal|fami|jel|bel)(?-i:[a-z]{2,10}ly)"
+_LY = r"(?!hard|bare|rare|near|scarce|possib|probab|suppos|alleg|ital|sici|july|emi|lil|kel|bil|sal|fami)(?-i:[a-z]{2,10}ly)"
 _EN_ADVERBS = rf"(?:(?:{'|'.join(ADVERBS['en'])}|{_LY}){_GAP}){{0,2}}"
 _ZH_WHEN = (
     r"[上这本](?:个?(?:月|星期)|周)[一二三四五六日天初末底]?|(?:去年|前年|昨天|前天|今天|年初|前几天|前不久|不久前|前阵子|前段时间)"
