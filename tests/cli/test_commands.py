@@ -48,7 +48,7 @@ def test_a_sentence_becomes_a_form_with_its_source(shell: Shell) -> None:
     assert any("Haarlem" in line for line in added["understood"])
     (form,) = shell.json("forms")
     (slot,) = form["slots"]
-    assert "Haarlem" in slot["value"]["text"]
+    assert slot["value"]["data"] == "Haarlem"
     assert slot["evidence"][0]["turn_id"] == "t1"
     assert slot["evidence"][0]["quote"] in "I live in Haarlem."
     assert shell("forms") == Exit.OK
@@ -83,7 +83,7 @@ def test_text_from_stdin(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"caf\xe9")))
     assert shell("add", "-") == Exit.USAGE
     assert "TEXT: is not UTF-8: byte 0xE9 at byte 3" in shell.err
-    assert shell.json("search", "厦门")[0]["text"] == "我住在厦门。"
+    assert "我住在厦门。" in [hit["text"] for hit in shell.json("search", "厦门")]
 
 
 def test_history_of_a_change(shell: Shell) -> None:
@@ -105,7 +105,7 @@ def test_history_of_a_change(shell: Shell) -> None:
 
 
 def test_pending_is_listed_confirmed_and_rejected(shell: Shell) -> None:
-    shell("add", "The budget for the roof garden is about 4,000 euros.", "--id", "t1")
+    shell("add", "I think I'm allergic to cats.", "--id", "t1")
     (question,) = shell.json("pending")
     assert shell("pending") == Exit.OK
     assert question["question"].split()[0] in shell.out
@@ -113,10 +113,11 @@ def test_pending_is_listed_confirmed_and_rejected(shell: Shell) -> None:
     answer = shell.json("pending", "confirm", question["pending_id"][:8])
     assert answer["pending_id"] == question["pending_id"]
     assert shell.json("pending") == []
-    assert any("4,000" in json.dumps(form, ensure_ascii=False) for form in shell.json("forms"))
-    shell("add", "Maybe I will move to Utrecht. The budget for the roof garden is roughly 7,000 euros.", "--id", "t2")
-    for row in shell.json("pending"):
-        assert shell("pending", "reject", row["pending_id"]) == Exit.OK
+    assert "cats" in json.dumps(shell.json("forms"))
+    shell("add", "I think I'm allergic to dust.", "--id", "t2")
+    (question,) = shell.json("pending")
+    assert shell("pending", "reject", question["pending_id"]) == Exit.OK
+    assert "dust" not in json.dumps(shell.json("forms"))
     assert shell("pending") == Exit.OK
     assert "nothing is open" in shell.err
 
@@ -149,12 +150,15 @@ def test_verify_says_where_a_row_was_changed_by_hand(shell: Shell) -> None:
     import sqlite3
 
     shell("add", "I live in Haarlem.", "--id", "t1")
-    with sqlite3.connect(shell.home / "memory.db") as database:
-        tables = [
-            name for (name,) in database.execute("select name from sqlite_master where type = 'table'") if "versions" in name
+    database = sqlite3.connect(shell.home / "memory.db")
+    with database:
+        names = [
+            name
+            for (name,) in database.execute("select name from sqlite_master where type = 'table' and name like 'rm_versions_%'")
         ]
-        assert sum(database.execute(f"update {name} set confidence = 0.123").rowcount for name in tables) > 0  # noqa: S608
+        changed = [database.execute(f"update {name} set confidence = 0.123").rowcount for name in names]  # noqa: S608
     database.close()
+    assert sum(changed) == 1
     assert shell.json("verify", user=None, code=Exit.NO)["differing_scopes"] == ["default/user:mei"]
 
 
@@ -248,6 +252,6 @@ def test_utf8_in_a_c_locale_and_options_before_the_command(tmp_path: Path) -> No
     added = run("add", "我住在厦门。", "--id", "t1")
     assert added.returncode == 0, added.stderr
     found = run("search", "厦门", "--json")
-    assert json.loads(found.stdout.decode("utf-8"))[0]["text"] == "我住在厦门。"
+    assert "我住在厦门。" in [hit["text"] for hit in json.loads(found.stdout.decode("utf-8"))]
     assert b"\\u" not in found.stdout
     assert (tmp_path / "家").is_dir()
