@@ -187,3 +187,7 @@ def of(kind: type, decision: ch.Decision) -> list[Any]:
 
 def kinds(decision: ch.Decision) -> Sequence[str]:
     return [type(change).__name__ for change in decision.changes]
+
+
+CURRENT_FORMS = {"person": "home", "project": "budget", "lead": "name", "quote": "number"}
+"""A slot of each type for tests that pick a Form at random."""

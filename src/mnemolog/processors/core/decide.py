@@ -90,6 +90,7 @@ def _given(envelope: Envelope, data: msgspec.Struct, position: Position, about: 
         role=turn.role,
         content=turn.content,
         turn_id=turn_id,
+        said=moment if isinstance(data, Turn) else "",
         utc_offset=turn.utc_offset,
         importance=turn.importance,
         lang=detect_lang(turn.content),

@@ -35,6 +35,8 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     content: str = ""
     turn_id: str = ""
     """The turn that evidence points into."""
+    said: str = ""
+    """`moment` where the input is itself a turn."""
     utc_offset: int = 0
     importance: float | None = None
     lang: str = "en"
@@ -65,7 +67,7 @@ class Draft:
         self.policy = policy
         self.given = given
         self.changes: list[ch.Change] = []
-        self._cause = Cause(given.input_id, given.place, given.session)
+        self._cause = Cause(given.input_id, given.place, given.session, given.said)
         self._made: dict[str, int] = {}
 
     @property
@@ -125,6 +127,27 @@ class Draft:
                 cause=claim.cause,
                 evidence=list(claim.evidence),
                 count=max(len(claim.evidence), 1),
+            )
+        )
+
+    def reassert(self, form: Form, place: Place, standing: Version) -> None:
+        """What stands was said again after the late fact that was just filed: from then on it holds once more."""
+        self.emit(
+            ch.SlotChanged(
+                form_id=place.form_id,
+                form_type=form.form_type,
+                slot=place.slot,
+                version=self.state.count[slot_key(place.form_id, place.slot)] + 1,
+                value=standing.value,
+                status="confirmed",
+                reason="late",
+                element=place.element,
+                confidence=standing.confidence,
+                authority=standing.authority,
+                valid_from=standing.affirmed,
+                supersedes=standing.version,
+                before=standing.value,
+                evidence=list(standing.evidence[-1:]),
             )
         )
 

@@ -48,6 +48,8 @@ class Cause(msgspec.Struct, frozen=True):
     place: int
     """Dynamics offset."""
     session: str
+    moment: str = ""
+    """Event time; empty where it is not that of the words themselves."""
 
 
 def evolve(
@@ -75,7 +77,8 @@ def apply(
     if type(data) is Turn:
         _remember(state, decision, data, moment, touched)
     if decision.changes:
-        use_changes(state, decision.changes, Cause(decision.input_id, position.offset, decision.session), touched)
+        said = moment if type(data) is Turn else ""
+        use_changes(state, decision.changes, Cause(decision.input_id, position.offset, decision.session, said), touched)
     return list(touched)
 
 
@@ -214,7 +217,10 @@ def _slot_reinforced(state: ScopeState, change: ch.SlotReinforced, cause: Cause,
         if version.version != change.version:
             return version
         evidence = bounded((*version.evidence, *change.evidence))
-        return msgspec.structs.replace(version, evidence=evidence, count=change.count, confidence=change.confidence)
+        affirmed = max(version.affirmed, cause.moment)
+        return msgspec.structs.replace(
+            version, evidence=evidence, count=change.count, confidence=change.confidence, affirmed=affirmed
+        )
 
     state.place[key] = Place(
         place.form_id,

@@ -46,14 +46,20 @@ def set_value(draft: Draft, form: Form, claim: Claim, declared: Slot) -> None:
             claim = msgspec.structs.replace(claim, when=wrong.valid_from)
             _late(draft, form, claim, value, place, wrong, "corrected")
             return
-    if place is not None and standing is not None and claim.when < standing.valid_from:
-        in_force = _in_force(place, claim.when)
-        _late(draft, form, claim, value, place, in_force, "corrected" if claim.correction else "late")
-        return
+    if place is not None and standing is not None and claim.when < standing.since:
+        within = claim.when >= standing.valid_from and standing.value is not None
+        if not (within and standing.value is not None and is_finer(value, standing.value, declared)):
+            in_force = _in_force(place, claim.when)
+            filed = _late(draft, form, claim, value, place, in_force, "corrected" if claim.correction else "late")
+            if filed and within:
+                draft.reassert(form, place, standing)
+            return
     if current is None or current.value is None:
         reason: SlotReason = "confirmed" if claim.confirmed else "new"
         draft.slot_changed(form, claim, status="confirmed", reason=reason, value=value, supersedes=None, before=claim.before)
-    elif place is not None and (same(value, current.value) or is_finer(current.value, value, declared)):
+    elif place is not None and (
+        same(value, current.value) or (is_finer(current.value, value, declared) and not claim.correction)
+    ):
         draft.reinforce(place, current, claim)
     elif is_finer(value, current.value, declared) and not claim.correction:
         draft.slot_changed(form, claim, status="confirmed", reason="refined", value=value, supersedes=current)
@@ -75,11 +81,14 @@ def end_value(draft: Draft, form: Form, claim: Claim, declared: Slot) -> bool:
         if claim.when > draft.horizon and current is not None:
             _schedule(draft, form, claim, None, place, place.element)
             ended = True
-        elif standing is not None and claim.when < standing.valid_from:
-            if _in_force(place, claim.when) is not None:
+        elif standing is not None and claim.when < standing.since:
+            in_force = _in_force(place, claim.when)
+            if in_force is not None and in_force.value is not None and in_force.status != "retired":
                 draft.slot_changed(
-                    form, claim, status="history", reason="removed", value=None, element=place.element, supersedes=None
+                    form, claim, status="history", reason="removed", value=None, element=place.element, supersedes=in_force
                 )
+                if in_force.version == standing.version:
+                    draft.reassert(form, place, standing)
                 ended = True
         elif current is not None and current.value is not None:
             _retire(draft, form, claim, place, current, declared)
@@ -152,7 +161,7 @@ def _add_element(draft: Draft, form: Form, claim: Claim, value: Value, declared:
         for name in draft.policy.opposites(form.form_type, claim.slot)
         if (other := state.place_of(form.form_id, name, value.key)) is not None and other.current is not None
     ]
-    newer_against = any(other.current is not None and other.current.valid_from > claim.when for other in against)
+    newer_against = any(other.current is not None and other.current.since > claim.when for other in against)
     standing = _standing(place)
     current = place.current if place is not None else None
     if place is not None and current is not None and claim.when >= current.valid_from:
@@ -222,12 +231,12 @@ def _turn_around(draft: Draft, form: Form, claim: Claim, value: Value, other: Pl
 
 def _late(
     draft: Draft, form: Form, claim: Claim, value: Value, place: Place | None, in_force: Version | None, reason: SlotReason
-) -> None:
-    """Filed where it belongs in time; what stands now is not touched."""
+) -> bool:
+    """Filed where it belongs in time; what stands now is not touched. Tells whether it became a version of its own."""
     holds = in_force is not None and in_force.status != "retired" and in_force.value is not None
     if place is not None and in_force is not None and in_force.value is not None and holds and same(value, in_force.value):
         draft.reinforce(place, in_force, claim)
-        return
+        return False
     draft.slot_changed(
         form,
         claim,
@@ -238,6 +247,7 @@ def _late(
         supersedes=in_force if holds else None,
         before=in_force.value if in_force is not None and holds else claim.before,
     )
+    return True
 
 
 def _is_many(draft: Draft, form: Form, claim: Claim) -> bool:

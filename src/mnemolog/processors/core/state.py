@@ -73,7 +73,14 @@ class Version(_Record, frozen=True, array_like=True):
     input_id: str
     evidence: tuple[Evidence, ...]
     count: int
+    affirmed: str = ""
+    """Event time at which the same was last said again; empty where it never was."""
     hidden: bool = False
+
+    @property
+    def since(self) -> str:
+        """What was said before this is older news than the version is."""
+        return max(self.valid_from, self.affirmed)
 
 
 class Place(_Record, frozen=True, array_like=True):
