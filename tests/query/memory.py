@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from mnemolog.adapters.vectors.scan import ScanVectors
 from mnemolog.processors.core.text import terms
 from mnemolog.query.recall import Recall
+from mnemolog.schemas.observations import Evidence
 from mnemolog.schemas.scope import Scope
 from mnemolog.schemas.times import add_seconds
-from mnemolog.schemas.views import FormView, PendingView, SummaryView, TimelineEntry, TurnView, VersionView
+from mnemolog.schemas.values import Value
+from mnemolog.schemas.views import FormView, PendingView, SlotView, SummaryView, TimelineEntry, TurnView, VersionView
 
 START = "2026-05-04T09:00:00.000000Z"
 
@@ -45,6 +47,24 @@ class TurnFields(TypedDict, total=False):
     occurred_at: str
     expires_at: str | None
     event_id: str
+
+
+class SlotFields(TypedDict, total=False):
+    element: str
+    status: str
+    version: int
+    confidence: float
+    valid_from: str
+    cause: str
+
+
+class VersionFields(TypedDict, total=False):
+    status: str
+    current: bool
+    valid_from: str
+    valid_to: str | None
+    before: str
+    cause: str
 
 
 class Lists:
@@ -148,3 +168,107 @@ def recall_over(lists: Lists, *, vectors: bool = True) -> Recall:
         for offset, turn in turns.items():
             store.upsert(scope, "turn", [(str(offset), offset, embedder.embed([turn.content])[0])])
     return Recall(lists, embedder, store)
+
+
+def words(text: str) -> Value:
+    return Value(type="text", data=text)
+
+
+def evidence(turn_id: str, quote: str) -> list[Evidence]:
+    return [Evidence(turn_id, quote, 0, len(quote))]
+
+
+def slot(name: str, value: str, quote: str, turn_id: str = "t0", **fields: Unpack[SlotFields]) -> SlotView:
+    return SlotView(
+        slot=name,
+        element=fields.get("element", ""),
+        value=words(value),
+        status=fields.get("status", "confirmed"),
+        version=fields.get("version", 1),
+        confidence=fields.get("confidence", 0.9),
+        authority="user",
+        valid_from=fields.get("valid_from", START),
+        cause=fields.get("cause", ""),
+        count=1,
+        evidence=evidence(turn_id, quote),
+        recorded_at=START,
+    )
+
+
+def form(scope: str, form_type: str, key: str, slots: list[SlotView], *, name: str = "", status: str = "current") -> FormView:
+    return FormView(
+        scope=scope,
+        form_id=f"{scope}:{form_type}:{key}",
+        form_type=form_type,
+        key=key,
+        name=name,
+        status=status,
+        slots=slots,
+        updated_at=START,
+    )
+
+
+def version(
+    of: FormView, name: str, number: int, value: str, quote: str, turn_id: str, **fields: Unpack[VersionFields]
+) -> VersionView:
+    before = fields.get("before")
+    return VersionView(
+        form_id=of.form_id,
+        form_type=of.form_type,
+        slot=name,
+        element="",
+        version=number,
+        value=words(value),
+        status=fields.get("status", "confirmed"),
+        current=fields.get("current", False),
+        reason="newer" if before else "new",
+        confidence=0.9,
+        authority="user",
+        valid_from=fields.get("valid_from", START),
+        valid_to=fields.get("valid_to"),
+        supersedes=number - 1 if before else None,
+        before=words(before) if before else None,
+        cause=fields.get("cause", ""),
+        count=1,
+        evidence=evidence(turn_id, quote),
+        input_id=turn_id,
+        session="default",
+        recorded_at=START,
+    )
+
+
+def event(entry_id: str, text: str, occurred_at: str, form_id: str = "", slot_name: str = "") -> TimelineEntry:
+    return TimelineEntry(
+        entry_id=entry_id,
+        occurred_at=occurred_at,
+        kind="event",
+        text=text,
+        actor="",
+        action="",
+        object="",
+        before="",
+        after="",
+        cause="",
+        form_id=form_id,
+        slot=slot_name,
+        input_id=f"input of {entry_id}",
+        session="default",
+        evidence=[],
+    )
+
+
+def pending(pending_id: str, question: str, form_type: str, slot_name: str, value: str) -> PendingView:
+    return PendingView(
+        pending_id=pending_id,
+        form_id="",
+        form_type=form_type,
+        name="",
+        slot=slot_name,
+        value=words(value),
+        why="hedged",
+        question=question,
+        confidence=0.5,
+        authority="user",
+        opened_at=START,
+        evidence=evidence("p0", value),
+    )

@@ -102,7 +102,7 @@ def _excerpts(question: Question, turns: Sequence[Hit]) -> list[ContextLine]:
     for hit in turns:
         if hit.confidence < 1:
             unsure += 1
-            if unsure > allowed:
+            if unsure > allowed or not hit.routes:
                 continue
         text = excerpt_line(hit, question)
         if not text:

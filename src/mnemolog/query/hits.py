@@ -28,9 +28,9 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     """Event time: of the turn, of the event, or from when the value is valid."""
     status: HitStatus
     confidence: float
-    """Of a slot, as decided; of a turn, 1.0 where words of the question stand in it, 0.5 where only vectors found it."""
+    """Of a slot, as decided; of a turn, 1.0 where words of the question stand in it, else 0.5."""
     routes: list[str]
-    """slots | timeline | keywords | vectors, those that found it."""
+    """slots | timeline | keywords | vectors | neighbours, those that found it; none where a turn is only the best there is."""
     session: str = ""
     speaker: str = ""
     role: str = ""

@@ -27,12 +27,15 @@ TURN = "turn"
 """The kind of point in the vector store; its id is the turn's dynamics offset in decimal."""
 NEIGHBOURS = 200
 _CLOSE = 20
-"""Of the neighbours, those that count as found by meaning."""
+_RESEMBLES = 0.2
+"""Of the nearest 20, those at least this close count as found by meaning: with the default embedder questions lie at .11
+(spread .11) from any turn and at .27 from one that answers them."""
 SIGNALS = ("vectors", "vectors_nearby", "keywords", "keywords_nearby", "speaker", "period")
 WEIGHTS: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0, 1.0, 3.0)
 _SPREAD = 0.1
 """One unit of closeness: the spread of cosines between a question and the turns of a conversation."""
 _SPREAD_NEARBY = 0.07
+_LEAST_SPREAD = 0.1
 
 
 class RankedTurn(NamedTuple):
@@ -45,7 +48,9 @@ class RankedTurn(NamedTuple):
     has_words: bool
     """Terms of the question stand in the turn itself."""
     near: bool
-    """It is among the nearest of its scope."""
+    """It is among the nearest of its scope, and near."""
+    beside_words: bool
+    """Terms of the question stand in the turn before or after it."""
 
 
 class TurnRanker:
@@ -81,6 +86,7 @@ class TurnRanker:
         if not signals.shape[1]:
             return []
         words = signals[2] > 0
+        beside = signals[3] > 0
         nearest = np.concatenate(nears)
         units = _in_units(signals)
         total = np.tensordot(np.array(self._weights, np.float32), units, axes=1)
@@ -97,6 +103,7 @@ class TurnRanker:
                 {name: round(float(units[at, row]), 4) for at, name in enumerate(SIGNALS)},
                 bool(words[row]),
                 bool(nearest[row]),
+                bool(beside[row]),
             )
             for row in best.tolist()
         ]
@@ -112,7 +119,8 @@ def _signals(index: ScopeIndex, question: str, near: Sequence[VectorHit], period
 
 
 def _among(index: ScopeIndex, near: Sequence[VectorHit]) -> NDArray[np.bool_]:
-    return np.isin(index.offsets, np.array([int(hit.point_id) for hit in near], np.int64))
+    close = [int(hit.point_id) for hit in near if hit.score >= _RESEMBLES]
+    return np.isin(index.offsets, np.array(close, np.int64))
 
 
 def _closeness(index: ScopeIndex, near: Sequence[VectorHit]) -> NDArray[np.float32]:
@@ -155,7 +163,8 @@ def _in_units(signals: NDArray[np.float32]) -> NDArray[np.float32]:
     units[0] = signals[0] / _SPREAD
     units[1] = signals[1] / _SPREAD_NEARBY
     rest = signals[2:5]
-    spread = rest.std(axis=1, keepdims=True)
+    # Where nearly all turns score alike, what little they differ by means little.
+    spread = np.maximum(rest.std(axis=1, keepdims=True), _LEAST_SPREAD * rest.max(axis=1, keepdims=True))
     units[2:5] = (rest - rest.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1)
     units[5] = signals[5]
     return units

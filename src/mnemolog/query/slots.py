@@ -4,6 +4,7 @@ What stands comes first; what stood before comes only when it is asked for, and 
 
 from __future__ import annotations
 
+import re
 from math import log1p
 
 from ..schemas.registry import Registry
@@ -17,8 +18,7 @@ __all__ = ["find_slots", "history_hits"]
 
 _NAMED_BY_ALIAS = 1.0
 _NAMED_BY_FORM = 0.5
-_ANOTHER_NAMED = 0.6
-"""Taken off where the question names another Form of the same type: Jack's city is no answer about Jill's."""
+_FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|we|us|our)\b|我|咱", re.IGNORECASE)
 _ENOUGH = 0.6
 
 
@@ -27,18 +27,20 @@ def find_slots(facts: Facts, question: Question, registry: Registry, *, past: bo
     asked = frozenset(question.terms)
     named = {form.form_id for form in facts.forms if _names(form, asked, facts)}
     named_types = {facts.by_id[form_id].form_type for form_id in named}
+    own = _FIRST_PERSON.search(question.text) is not None
     scored: list[tuple[float, dict[str, float], Standing]] = []
     for standing in facts.standing:
         form, slot = standing.form, standing.slot
         if form.status == "retired" and not past:
+            continue
+        # Jack's city is no answer about Jill's, nor the user's own unless the question speaks of it too.
+        if form.form_type in named_types and form.form_id not in named and not (form.key == "self" and own):
             continue
         why = {
             "alias": _NAMED_BY_ALIAS if (form.form_type, slot.slot) in question.slots else 0.0,
             "name": _NAMED_BY_FORM if form.form_id in named else 0.0,
             "words": _words(asked, standing, facts),
         }
-        if named and form.form_id not in named and form.form_type in named_types:
-            why["another_named"] = -_ANOTHER_NAMED
         score = sum(why.values())
         if score >= _ENOUGH and (why["alias"] or why["words"] >= _ENOUGH or (why["name"] and why["words"])):
             scored.append((score * (0.5 + slot.confidence / 2), why, standing))

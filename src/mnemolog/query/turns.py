@@ -89,7 +89,7 @@ class TurnSearch:
             status="superseded" if old else "said",
             until=(outdated[turn.event_id] or "") if old else "",
             confidence=1.0 if ranked.has_words else _BY_VECTOR_ALONE,
-            routes=(["keywords"] if ranked.has_words else []) + (["vectors"] if ranked.near else []),
+            routes=_routes(ranked),
             session=turn.session,
             speaker=turn.speaker,
             role=turn.role,
@@ -103,3 +103,8 @@ class TurnSearch:
         vector: NDArray[np.float32] = embedder.embed([text])[0]
         vector.setflags(write=False)
         return vector
+
+
+def _routes(ranked: RankedTurn) -> list[str]:
+    routes = (["keywords"] if ranked.has_words else []) + (["vectors"] if ranked.near else [])
+    return routes if routes or not ranked.beside_words else ["neighbours"]

@@ -1,0 +1,107 @@
+"""What a question is understood to ask for."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemolog.query.periods import find_period
+from mnemolog.query.understand import understand
+from mnemolog.schemas.registry import Registry
+from mnemolog.schemas.times import MAX_TIME, MIN_TIME
+
+NOW = "2026-05-20T12:00:00.000000Z"  # a Wednesday
+REGISTRY = Registry.load()
+
+
+@pytest.mark.parametrize(
+    ("text", "since", "until"),
+    [
+        ("What happened last week?", "2026-05-11", "2026-05-18"),
+        ("上周我们决定了什么", "2026-05-11", "2026-05-18"),
+        ("上周三说了什么", "2026-05-13", "2026-05-14"),
+        ("yesterday", "2026-05-19", "2026-05-20"),
+        ("昨天买了什么", "2026-05-19", "2026-05-20"),
+        ("what did I buy in May", "2026-05-01", "2026-06-01"),
+        ("what did I buy in March", "2026-03-01", "2026-04-01"),
+        ("who came on Monday", "2026-05-18", "2026-05-19"),
+        ("notes of 2025", "2025-01-01", "2026-01-01"),
+        ("on 2026-05-04", "2026-05-04", "2026-05-05"),
+        ("between May 3 and May 10", "2026-05-03", "2026-05-11"),
+        ("since April", "2026-04-01", None),
+        ("4月以来", "2026-04-01", None),
+        ("before April", None, "2026-04-01"),
+        ("in the last three days", "2026-05-17", None),
+        ("过去三天", "2026-05-17", None),
+        ("最近忙什么", "2026-05-06", None),
+        ("what have I done recently", "2026-05-06", None),
+    ],
+)
+def test_periods(text: str, since: str | None, until: str | None) -> None:
+    period = find_period(text, NOW)
+    assert period is not None
+    assert period.since[:10] == (since or MIN_TIME[:10])
+    assert period.until[:10] == (until or MAX_TIME[:10])
+    assert period.words in text
+
+
+def test_a_day_is_the_askers_own() -> None:
+    period = find_period("yesterday", "2026-05-19T23:30:00.000000Z", utc_offset=120)
+    assert period is not None
+    assert (period.since, period.until) == ("2026-05-18T22:00:00.000000Z", "2026-05-19T22:00:00.000000Z")
+
+
+@pytest.mark.parametrize("text", ["", "What is my budget?", "我住在哪里？", "every day", "I may come"])
+def test_no_period(text: str) -> None:
+    assert find_period(text, NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "slot"),
+    [
+        ("What is the budget?", ("project", "budget")),
+        ("我们的预算是多少？", ("project", "budget")),
+        ("我对什么过敏", ("person", "allergies")),
+        ("What is my e-mail address?", ("person", "email")),
+        ("Which HOBBIES do I have", ("person", "hobbies")),
+    ],
+)
+def test_slots_are_named_by_their_aliases(text: str, slot: tuple[str, str]) -> None:
+    assert slot in understand(text, REGISTRY, NOW).slots
+
+
+def test_words_that_only_ask_name_no_slot() -> None:
+    assert understand("What did I do with them, and when?", REGISTRY, NOW).slots == []
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("Where do I live?", 5),
+        ("我住在哪里？", 5),
+        ("Which of the things that Anna and Tom told me about the garden are still to be decided?", 10),
+        ("Plan a dinner for my friends", 20),
+        ("帮我安排一次聚餐", 20),
+    ],
+)
+def test_how_many(text: str, limit: int) -> None:
+    assert understand(text, REGISTRY, NOW).limit == limit
+
+
+@pytest.mark.parametrize(
+    ("text", "past"), [("Where did I live before?", True), ("预算为什么改了", True), ("Where do I live?", False)]
+)
+def test_questions_after_the_past(text: str, past: bool) -> None:
+    assert understand(text, REGISTRY, NOW).past is past
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_understood(text: str) -> None:
+    assert understand(text, REGISTRY, NOW) == understand(text, REGISTRY, NOW)
+
+
+@pytest.mark.parametrize("now", [MIN_TIME, MAX_TIME])
+@pytest.mark.parametrize("text", ["yesterday", "next week", "last year", "in the last 999 years", "过去十年", "tomorrow"])
+def test_the_ends_of_time(now: str, text: str) -> None:
+    understand(text, REGISTRY, now)
