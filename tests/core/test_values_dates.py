@@ -140,6 +140,16 @@ def test_what_is_no_date(text: str) -> None:
     assert dates(text) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "iso"),
+    [("March 12th", "R/03-12"), ("5月20号", "R/05-20"), ("the 7th of May", "R/05-07"), ("March 12, 1990", "1990-03-12"),
+     ("1990年3月12日", "1990-03-12"), ("tomorrow", "2023-05-08"), ("in March", "2024-03")],
+)  # fmt: skip
+def test_a_day_that_comes_back_every_year(text: str, iso: str) -> None:
+    (hit,) = find_values("date", text, at=SUNDAY, slot=Slot(type="date", yearly=True))
+    assert hit.value.data == iso
+
+
 def test_several_in_one_text() -> None:
     assert [iso for _, iso in dates("From June 1 until July 4, every Monday at 9am")] == [
         "2023-06-01",

@@ -158,6 +158,7 @@ def slot(text: str) -> str:
         (slot("{question: {en: 'Is {it} so?'}}"), "x.slots.a.question.en", "{it}"),
         (slot("{question: {en: [x]}}"), "x.slots.a.question.en", "not text"),
         (slot("{type: number, shape: name}"), "x.slots.a.shape", "belongs to text"),
+        (slot("{yearly: true}"), "x.slots.a.yearly", "belongs to date"),
         (slot("{unit: kg}"), "x.slots.a.unit", "belongs to number"),
         (slot("{opposes: b, many: true}"), "x.slots.a.opposes", "many"),
         ("name: x\nslots: {A-b: }\n", "x.slots.A-b", "slot name"),

@@ -96,6 +96,8 @@ class _Reader:
         self._check_values(path, slot)
         if slot.shape and slot.type != "text":
             raise self._wrong(f"{path}.shape", f"belongs to text, not to {slot.type}")
+        if slot.yearly and slot.type != "date":
+            raise self._wrong(f"{path}.yearly", f"belongs to date, not to {slot.type}")
         if slot.unit and slot.type not in ("number", "money"):
             raise self._wrong(f"{path}.unit", f"belongs to number or money, not to {slot.type}")
         return slot

@@ -34,6 +34,8 @@ class Slot(_Declared, frozen=True, kw_only=True):
     """What a text must look like to be this slot's value: a proper name, a place, an e-mail address ..."""
     plain: bool = True
     """Whether the type's own `statements` are said of this slot too."""
+    yearly: bool = False
+    """Of type date: a day said without a year comes back every year, such as a birthday (`R/05-07`)."""
     opposes: str = ""
     """The many-valued slot of the same type that loses an element when it is added here: likes and dislikes."""
     values: dict[str, list[str]] = {}

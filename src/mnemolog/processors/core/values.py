@@ -78,13 +78,20 @@ def find_values(
 
 
 Data = str | dict[str, str]
+_YEARLY = re.compile(
+    r"^(?!.*(?:[12][0-9]{3}|[年上下这本]))(?=.*[0-9一二三四五六七八九十])(?=.*(?:月|[A-Za-z]{3})).*$", re.DOTALL
+)
+"""A day and a month without a year: May 7th, 5月7号."""
 
 
 def _scan(
     value_type: ValueType, text: str, at: str, utc_offset: int, lang: str, slot: Slot | None
 ) -> Iterator[tuple[int, int, Data]]:
     if value_type == "date":
-        yield from ((span.start, span.end, span.iso) for span in iter_dates(text, wall_clock(at, utc_offset)))
+        yearly = slot is not None and slot.yearly
+        for span in iter_dates(text, wall_clock(at, utc_offset)):
+            comes_back = yearly and _YEARLY.match(text[span.start : span.end]) and len(span.iso) == 10
+            yield span.start, span.end, f"R/{span.iso[5:]}" if comes_back else span.iso
     elif value_type == "duration":
         yield from iter_durations(text, lang)
     elif value_type == "money":
