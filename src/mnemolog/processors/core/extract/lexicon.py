@@ -35,7 +35,10 @@ class Entry(msgspec.Struct, frozen=True):
     order: int
     personal: bool
     anchors: tuple[str, ...]
-    members: tuple[str, ...]
+    needs: tuple[tuple[str, ...], ...]
+    """Of each of these groups one piece stands in every text that the frame matches."""
+    opens: str
+    """The frame's first word where it is I or my, else empty."""
     words: tuple[str, ...]
     valued: bool
 
@@ -65,11 +68,18 @@ class Lexicon:
             if anchor in folded:
                 found.extend(entries)
         orders = {entry.order: entry for entry in found}
-        return [
-            orders[order]
-            for order in sorted(orders)
-            if not orders[order].members or any(member in folded for member in orders[order].members)
-        ]
+        return [orders[order] for order in sorted(orders) if _possible(orders[order], folded)]
+
+
+def _possible(entry: Entry, folded: str) -> bool:
+    """Whether everything that the frame cannot do without is there: much cheaper than compiling and running its pattern."""
+    for need in entry.needs:
+        for piece in need:
+            if piece in folded:
+                break
+        else:
+            return False
+    return True
 
 
 class _Index:
@@ -102,10 +112,42 @@ def _entries(registry: Registry) -> Iterator[Entry]:
                             order=order,
                             personal=(_FIRST_ZH if lang == "zh" else _FIRST_EN).search(frame) is not None,
                             anchors=frame_anchors(frame, lang),
-                            members=members if "{value" in frame else (),
+                            needs=tuple(_needs(frame, lang, members if "{value" in frame else ())),
+                            opens=_opening(frame, lang),
                             words=_value_words(frame),
                             valued="{value" in frame,
                         )
+
+
+_CHANGING = {"i", "my", "me", "myself", "not", "do", "can", "will", "would", "am", "is", "are", "have", "has", "had"}
+
+
+def _needs(frame: str, lang: str, members: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    if members:
+        yield members
+    for node in parse_frame(frame.removeprefix("^")):
+        if isinstance(node, Text):
+            for stem in _stems(node.text, lang):
+                yield (stem,)
+        elif isinstance(node, Choice) and not node.optional:
+            branches = [_stems(branch[0].text, lang) if len(branch) == 1 and isinstance(branch[0], Text) else [] for branch in node.branches]
+            if all(branches):
+                yield tuple(max(stems, key=len) for stems in branches)
+        elif isinstance(node, ValueMark) and node.words:
+            yield tuple(word.casefold() for word in node.words)
+
+
+def _stems(text: str, lang: str) -> list[str]:
+    """The words that stand in a match as they are, whoever speaks: "tr" for try and tries."""
+    if lang == "zh":
+        return [piece for part in re.split("我们|我", text.casefold()) for piece in part.split()]
+    stems = [word for word in text.casefold().split() if word not in _CHANGING and not {"'", "’"} & set(word)]
+    return [word.removesuffix("y") for word in stems]
+
+
+def _opening(frame: str, lang: str) -> str:
+    match = re.match(r"\^?(?:\[[^\]]*\]\s?)*(I|my)\b" if lang == "en" else r"\^?(我)", frame)
+    return match[1].lower() if match else ""
 
 
 def _value_words(frame: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ....schemas.observations import EntityRef
 from .context import Hit, Reading
-from .entities import person_en, person_zh
+from .entities import RELATIONS, person_en, person_zh
 from .lexicon import Entry
 from .slot_values import SlotValue, slot_values
 from .view import View
@@ -36,16 +36,17 @@ def read_statements(reading: Reading, view: View, lang: str, subject: EntityRef 
     """All readings of a clause by the registry's forms; overlapping ones too. `subject` replaces the one in the words where the
     clause shares that of the clause before it."""
     hits: list[Hit] = []
+    own, other = _speakers(view.text, lang, subject is None or subject == reading.self_ref, subject is not None)
     for entry in reading.lexicon.candidates(view.text, lang):
         if not entry.personal:
             hits.extend(_impersonal(reading, view, entry))
             continue
-        if subject is None or subject == reading.self_ref:
+        if own and (entry.opens in own or not entry.opens):
             match = entry.pattern("first").match(view.text)
             if match is not None:
                 hits.extend(_hits(reading, view, entry, match, reading.self_ref if entry.form.about == "person" else None))
                 continue
-        if entry.form.about == "person":
+        if other and entry.form.about == "person":
             match = entry.pattern("third").match(view.text)
             if match is not None and "subject" in match.re.groupindex:
                 who = subject or _person(reading, match["subject"], lang)
@@ -53,6 +54,23 @@ def read_statements(reading: Reading, view: View, lang: str, subject: EntityRef 
                     reading.meet(who)
                     hits.extend(_hits(reading, view, entry, match, who))
     return hits
+
+
+_I_EN = re.compile(r"(?:i|we|im|ive|i['’ʼ`]\w+|we['’ʼ`]\w+)\b(?!['’])", re.IGNORECASE)
+_MY_EN = re.compile(r"(?:my|our)\s", re.IGNORECASE)
+_OTHER_EN = re.compile(r"(?:my|our)\s|(?:he|she|they|his|her|their)\b|(?-i:[A-Z][\w'’-]+)", re.IGNORECASE)
+_OTHER_ZH = re.compile(rf"(?:我们?|咱们?)?(?:家)?的?(?:最好的|大|小|二|老)?(?:{'|'.join(RELATIONS['zh'])})|[他她]|(?![我你您咱这那它])[\u4e00-\u9fffA-Z]")
+
+
+def _speakers(text: str, lang: str, first: bool, third: bool) -> tuple[tuple[str, ...], bool]:
+    """Which frames a clause can match in the first person, by their opening word, and whether it may be about somebody else."""
+    if lang == "zh":
+        return ("我",) if first and not third or text[:1] in "我咱" else (), third and not first or _OTHER_ZH.match(text) is not None
+    if _I_EN.match(text):
+        return ("i",) if first else (), False
+    if _MY_EN.match(text):
+        return ("my",) if first else (), True
+    return ("",) if first else (), third or _OTHER_EN.match(text) is not None
 
 
 def _person(reading: Reading, said: str, lang: str) -> EntityRef | None:

@@ -271,7 +271,7 @@ def entry_of(form: FormType, name: str, slot: Slot, lang: str) -> Entry:
         order=0,
         personal=False,
         anchors=(),
-        members=(),
+        needs=(), opens="",
         words=(),
         valued=True,
     )
