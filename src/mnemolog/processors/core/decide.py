@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ...schemas.changes import DeadlineDone, Decision, Outcome, Rejected, SlotChanged
+from ...schemas.changes import Change, DeadlineDone, Decision, Outcome, Rejected, SlotChanged
 from ...schemas.envelope import Envelope, Position
 from ...schemas.inputs import ReextractRequested, Turn
 from ...schemas.observations import ExtractionFailed, Observation
@@ -37,40 +37,56 @@ def decide(
     envelope, data: the input and its typed data; position: where it lies; about: for `reextract.requested` the turn that is to
     be understood again, None where it is gone.
     """
-    draft = Draft(state, policy, _given(envelope, data, position, about))
-    _pass_deadlines(draft)
+    moment = event_time(envelope)
     outcome: Outcome | None = None
     note = ""
     if isinstance(observation, ExtractionFailed):
         outcome, note = "failed", observation.error
-    elif isinstance(data, Turn) and _repeated(state, data, draft.given.moment):
+    elif isinstance(data, Turn) and _repeated(state, data, moment):
         outcome = "duplicate"
-    elif isinstance(data, Turn) or (isinstance(data, ReextractRequested) and about is not None):
-        note = _understand(draft, observation)
-    elif isinstance(data, ReextractRequested):
-        note = f"no turn {data.turn_id!r}"
-    else:
-        note = carry_out(draft, data)
-    if outcome is None:
-        outcome = _outcome(draft)
-    given = draft.given
+    elif isinstance(data, Turn) and not observation.candidates:
+        outcome = "nothing"
+    changes: list[Change] = []
+    if outcome is None or _is_due(state, moment):
+        draft = Draft(state, policy, _given(envelope, data, moment, position, about))
+        _pass_deadlines(draft)
+        if outcome is None:
+            note = _carry_on(draft, data, observation, about)
+        changes = draft.changes
+    if outcome is None or (outcome == "nothing" and changes):
+        outcome = _outcome(changes)
+    turn = about.turn if about is not None and isinstance(data, ReextractRequested) else data
     return Decision(
         input_id=envelope.id,
         input_source=envelope.source,
         input_type=envelope.type,
         prev=state.head,
         outcome=outcome,
-        changes=draft.changes,
-        session=given.session,
-        speaker=given.speaker,
-        role=given.role if isinstance(data, Turn) else "",
+        changes=changes,
+        session=getattr(turn, "session", ""),
+        speaker=turn.speaker if isinstance(turn, Turn) else "",
+        role=data.role if isinstance(data, Turn) else "",
         policy=policy.name,
         note=note,
     )
 
 
-def _given(envelope: Envelope, data: msgspec.Struct, position: Position, about: SeenTurn | None) -> Given:
-    moment = event_time(envelope)
+def _carry_on(draft: Draft, data: msgspec.Struct, observation: Observation | ExtractionFailed, about: SeenTurn | None) -> str:
+    if isinstance(data, ReextractRequested) and about is None:
+        return f"no turn {data.turn_id!r}"
+    if isinstance(data, Turn | ReextractRequested) and isinstance(observation, Observation):
+        return _understand(draft, observation)
+    return carry_out(draft, data)
+
+
+def _is_due(state: ScopeState, moment: str) -> bool:
+    if not state.scheduled and not state.deadline:
+        return False
+    now = max(moment, state.latest)
+    return any(due <= now for due in (*state.scheduled.values(), *state.deadline.values()))
+
+
+def _given(envelope: Envelope, data: msgspec.Struct, moment: str, position: Position, about: SeenTurn | None) -> Given:
     turn, turn_id = (data, envelope.id) if isinstance(data, Turn) else (None, "")
     if isinstance(data, ReextractRequested) and about is not None:
         turn, turn_id = about.turn, about.id
@@ -119,10 +135,10 @@ def _repeated(state: ScopeState, turn: Turn, moment: str) -> bool:
     return any(known == digest and abs(now - then) <= DUPLICATE_WINDOW for known, then in seen.recent)
 
 
-def _outcome(draft: Draft) -> Outcome:
-    if not draft.changes:
+def _outcome(changes: list[Change]) -> Outcome:
+    if not changes:
         return "nothing"
-    return "rejected" if all(isinstance(change, Rejected) for change in draft.changes) else "changed"
+    return "rejected" if all(isinstance(change, Rejected) for change in changes) else "changed"
 
 
 def _pass_deadlines(draft: Draft) -> None:
