@@ -43,9 +43,9 @@ def test_the_replay_check_holds(answer: dict[str, Any]) -> None:
 
 def test_what_is_true_in_the_end(answer: dict[str, Any]) -> None:
     everything = json.dumps(slots(answer), ensure_ascii=False)
-    for word in ("Haarlem", "peanuts", "团子", "physiotherapist"):
+    for word in ("Galway", "peanuts", "团子", "physiotherapist"):
         assert word in everything, word
-    for word in ("Rotterdam", "熊猫", "5,500", "Lisbon"):
+    for word in ("Dublin", "熊猫", "5,500", "Lisbon"):
         assert word not in everything, word
 
 

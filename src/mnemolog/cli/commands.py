@@ -65,13 +65,14 @@ def understood_of(memory: Memory, subject: str | None, turn_id: str) -> list[str
 
 
 def quotes_of(memory: Memory, subject: str | None) -> dict[tuple[str, str, str], str]:
-    """The exact words that slots, events and open questions rest on, by (form id, slot, turn id)."""
-    return {
-        (row.form_id, row.slot, piece.turn_id): piece.quote
-        for rows in (memory.timeline(subject=subject), memory.pending(subject=subject), memory.history(subject=subject))
-        for row in rows
-        for piece in row.evidence
-    }
+    """The exact words that slots, events and open questions rest on, by (form id, slot, turn id); the longest of several."""
+    found: dict[tuple[str, str, str], str] = {}
+    for rows in (memory.history(subject=subject), memory.timeline(subject=subject), memory.pending(subject=subject)):
+        for row in rows:
+            for piece in row.evidence:
+                key = (row.form_id, row.slot, piece.turn_id)
+                found[key] = max(found.get(key, ""), piece.quote, key=len)
+    return found
 
 
 def forms(args: argparse.Namespace) -> int:

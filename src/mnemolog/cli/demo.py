@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["demo"]
 
-_NOW = "2026-03-29T12:00:00+02:00"
+_NOW = "2026-03-29T12:00:00+01:00"
 _KINDS = ("decision", "cancelled", "plan")
 
 
@@ -139,7 +139,7 @@ class _Demo:
     def _summary(self) -> Any:
         self._heading("5. One week summed up")
         weeks = self._memory.summaries(subject=self._subject)
-        chosen = max(weeks, key=lambda week: (week.turns, week.week), default=None)
+        chosen = max(weeks, key=lambda week: (len(week.lines), week.week), default=None)
         if chosen is None:
             return None
         self._out.lines(show.summary(chosen, self._out.paint))
@@ -172,7 +172,7 @@ def _next(folder: Path, subject: str, tenant: str, out: Output) -> Iterator[str]
     yield out.paint("8. Your turn", "bold", "cyan")
     yield ""
     for command, *words in (
-        ("add", "I work as a teacher now, and I can't stand coriander."),
+        ("add", "I work as a teacher now, and I hate coriander."),
         ("context", "What should I cook tonight?"),
         ("search", "团子"),
         ("history",),

@@ -67,7 +67,7 @@ def form(view: FormView, paint: Paint, past: Sequence[VersionView] = ()) -> Iter
         yield fold(_slot(slot), COLUMNS, "      ", "  ")
         yield paint(fold(f"from {quoted(slot.evidence)}", COLUMNS, "      ", "      "), "dim")
         for row in past:
-            if (row.slot, row.element) == (slot.slot, slot.element):
+            if (row.slot, row.element) == (slot.slot, slot.element) and row.status != "retired":
                 because = f" because {row.cause}" if row.cause else ""
                 was = (
                     f"before: v{row.version} {value(row.value)}  [{day(row.valid_from)} to {day(row.valid_to or '')}]{because}"
@@ -93,6 +93,8 @@ def versions(rows: Iterable[VersionView], names: dict[str, str], paint: Paint) -
             heading = (row.form_id, row.slot, row.element)
             yield paint(f"{row.form_type}: {names.get(row.form_id, '')}  {row.slot}", "bold") + paint(f"  {row.form_id}", "dim")
         until = f"until {day(row.valid_to)}" if row.valid_to else ("now" if row.current else row.status)
+        if row.status == "retired":
+            until = "no longer"
         because = f" because {row.cause}" if row.cause else ""
         yield fold(f"v{row.version}  {value(row.value)}  [{day(row.valid_from)}, {until}]{because}", COLUMNS, "      ", "  ")
         yield paint(fold(f"{row.reason}; from {quoted(row.evidence)}", COLUMNS, "      ", "      "), "dim")
@@ -146,12 +148,12 @@ def context(found: Context, quotes: Mapping[tuple[str, str, str], str], paint: P
     line = next(rest, None)
     for row in found.text.splitlines():
         if line is None or row != line.text:
-            yield paint(fold(row, COLUMNS, "  "), "bold")
+            yield paint(fold(row, COLUMNS, "    ", "  "), "bold")
             continue
-        yield fold(row, COLUMNS, "  ")
+        yield fold(row, COLUMNS, "    ", "  ")
         for turn_id in line.event_ids:
             words = "" if line.block == "excerpts" else quotes.get((line.form_id, line.slot, turn_id), "")
-            yield paint(fold(f"from {turn_id}" + (f': "{_short(words)}"' if words else ""), COLUMNS, "      ", "    "), "dim")
+            yield paint(fold(f"from {turn_id}" + (f': "{_short(words)}"' if words else ""), COLUMNS, "      ", "      "), "dim")
         line = next(rest, None)
     size = f"{found.tokens} of {found.budget} tokens" + (", cut to fit" if found.truncated else "")
     yield paint(f"({size})" if found.text else "(nothing is known about that)", "dim")
@@ -164,7 +166,7 @@ def report(found: VerifyReport | RebuildReport) -> Iterator[str]:
     yield from counts(msgspec.to_builtins(found))
 
 
-def counts(given: Mapping[str, Any], indent: str = "  ") -> Iterator[str]:
+def counts(given: Mapping[str, Any], indent: str = "") -> Iterator[str]:
     """Names and values, nested ones indented; empty lists are left out."""
     flat = [name for name, item in given.items() if not isinstance(item, dict | list)]
     room = max((len(name) for name in flat), default=0)
@@ -180,7 +182,7 @@ def counts(given: Mapping[str, Any], indent: str = "  ") -> Iterator[str]:
         else:
             shown = f"{item:,}" if isinstance(item, int) and not isinstance(item, bool) else str(item)
             shown = {"True": "yes", "False": "no"}.get(shown, shown)
-            yield f"{indent}{title:<{room}}  {shown}"
+            yield f"{indent}{title:<{room}} {shown}"
 
 
 def _entry(entry: Any) -> str:

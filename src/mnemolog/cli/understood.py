@@ -40,6 +40,8 @@ def understood(
 
 
 def _changed(row: VersionView, names: dict[str, str]) -> str:
+    if row.status == "retired":
+        return f"{names.get(row.form_id) or row.form_type}: {row.slot} = {value(row.value)} no longer"
     before = f" (was {row.before.shown})" if row.before is not None else ""
     because = f" because {row.cause}" if row.cause else ""
     later = f" from {row.valid_from[:10]}" if row.status == "scheduled" else ""
