@@ -111,27 +111,22 @@ class Database:
     def _sqlite_uri(self, path: Path) -> str:
         """A file that cannot be written is opened for reading; one whose folder cannot be written either is taken as frozen."""
         uri = path.as_uri()
-        if not path.exists():
+        if not path.exists() or (_may_write(path) and _may_write(path.parent)):
             return uri
-        for mode in ("", "?mode=ro", "?mode=ro&immutable=1"):
-            connection = sqlite3.connect(uri + mode, uri=True, isolation_level=None, timeout=BUSY_SECONDS)
+        self.read_only = True
+        for mode in ("?mode=ro", "?mode=ro&immutable=1"):
+            connection = sqlite3.connect(uri + mode, uri=True, timeout=BUSY_SECONDS)
             try:
                 connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-                if not mode:
-                    connection.execute("BEGIN IMMEDIATE")
-                    connection.execute("ROLLBACK")
-            except sqlite3.OperationalError as error:
-                if "locked" in str(error):
-                    return uri + mode
-                continue
+            except sqlite3.OperationalError:
+                continue  # without a log that it may open, a frozen file is read as it is
             except sqlite3.DatabaseError as error:
                 raise NotOurs(f"{path} is not a database of ours: {error}") from error
             else:
-                self.read_only = bool(mode)
                 return uri + mode
             finally:
                 connection.close()
-        raise ReadOnly(f"{path} can be neither written nor read")
+        raise ReadOnly(f"{path} can be neither written nor read: give read permission to it and its folder")
 
     def _connect_sqlite(self, name: str, uri: bool = True) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -152,6 +147,11 @@ class Database:
             connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
         sa.event.listen(self.engine, "begin", begin)
+
+
+def _may_write(path: Path) -> bool:
+    """Asked of the system, not tried: opening and closing the file would drop the locks that SQLite holds on it."""
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

@@ -85,7 +85,7 @@ def _shown(t: Tables, scope_id: int) -> sa.Select[Any]:
     s, w = t.summaries, t.weeks
     joined = sa.and_(w.c.scope_id == s.c.scope_id, w.c.week == s.c.week)
     query = sa.select(s).select_from(s.join(w, joined))
-    return query.where(s.c.scope_id == scope_id, s.c.position > w.c.hidden_at).order_by(s.c.week, s.c.revision)
+    return query.where(s.c.scope_id == scope_id, s.c.position >= w.c.hidden_at).order_by(s.c.week, s.c.revision)
 
 
 def make_summary(connection: sa.Connection, t: Tables, scope_id: int, week: str, revision: int) -> WeekSummarised:

@@ -280,7 +280,7 @@ class Tables:
             key=("scope_id", "position", "place"),
         )
         # Which weeks a scope has, and which of them changed (dynamics offset `touched`) after what their last summary covers;
-        # a summary that covers no more than `hidden_at` may tell of what is hidden since, and is not shown.
+        # a summary that does not cover `hidden_at` may tell of what was hidden there, and is not shown.
         self.weeks = self._table(
             "weeks",
             _number("scope_id"),
