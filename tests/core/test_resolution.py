@@ -570,3 +570,15 @@ def test_ids_are_the_same_whenever_it_is_decided_again() -> None:
         made.append([record.value for record in r.records])
     assert made[0] == made[1]
     assert ME.kind == "self"
+
+
+@pytest.mark.parametrize(
+    ("first", "then"), [("I am vegetarian", "not any more, I eat fish now"), ("我吃素", "不吃素了，我现在吃鱼")]
+)
+def test_an_end_and_its_successor_are_one_decision(r: Resolver, first: str, then: str) -> None:
+    r.say(first, cand("home", text("A")))
+    decision = r.say(then, cand("home", text("A"), op="remove", cause="iron"), cand("home", text("B")))
+    assert [(v.reason, v.supersedes, v.cause) for v in of(ch.SlotChanged, decision)] == [("newer", 1, "iron")]
+    assert [(seen.before, seen.after) for seen in of(ch.EpisodeSeen, decision)] == [("A", "B")]
+    r.say("not B any more, maybe C", cand("home", text("B"), op="remove"), cand("home", text("C"), hedged=True))
+    assert (r.value("home"), r.pendings()) == (None, ["home=C"])

@@ -14,10 +14,12 @@ from .draft import Draft, Given
 from .moments import DUPLICATE_WINDOW, event_time, micros, turn_digest
 from .policy import Policy
 from .ports import SeenTurn
+from .records import Version
 from .resolve_answer import answer_in_words
 from .resolve_statement import hear
-from .resolve_value import VALID_FROM, deadline_id
-from .state import ScopeState, Version
+from .resolve_time import VALID_FROM, deadline_id
+from .resolve_turn import joined
+from .state import ScopeState
 from .values import detect_lang
 
 __all__ = ["decide"]
@@ -115,7 +117,7 @@ def _given(envelope: Envelope, data: msgspec.Struct, moment: str, position: Posi
 
 def _understand(draft: Draft, observation: Observation) -> str:
     notes: list[str] = []
-    for candidate in observation.candidates:
+    for candidate in joined(draft, observation.candidates):
         if candidate.op in ("confirm", "reject"):
             note = answer_in_words(draft, candidate)
             if note:

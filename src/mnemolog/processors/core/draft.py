@@ -12,9 +12,11 @@ from ...schemas.codec import derived_id
 from ...schemas.forms import Slot
 from ...schemas.observations import Authority, Candidate, Evidence
 from ...schemas.values import Value
-from .evolve import Cause, use_changes
+from .evolve import use_changes
+from .evolve_slots import Cause
 from .policy import Policy
-from .state import Form, Place, ScopeState, Version, slot_key
+from .records import Form, Place, Version, slot_key
+from .state import ScopeState
 from .wording import slot_label, subject_label
 
 __all__ = ["Claim", "Draft", "Given"]

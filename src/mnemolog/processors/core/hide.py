@@ -6,7 +6,8 @@ from __future__ import annotations
 import msgspec
 
 from ...schemas.changes import Hidden
-from .state import META, SEP, Place, ScopeState, Version, slot_key
+from .records import META, SEP, Place, Version, slot_key
+from .state import ScopeState
 
 __all__ = ["hide"]
 

@@ -11,9 +11,9 @@ from ...schemas.changes import PendingClosed
 from ...schemas.observations import Candidate, EntityRef, Evidence
 from ...schemas.values import Value
 from .draft import Draft
+from .records import Note, Pending
 from .resolve_pending import asked
 from .resolve_statement import settle, value_problem
-from .state import Note, Pending
 
 __all__ = ["accept", "answer_in_words", "decline"]
 

@@ -8,7 +8,7 @@ from ...schemas.forms import FormType, Slot
 from ...schemas.observations import EntityRef, Evidence
 from ...schemas.values import Value, normal_text
 from .draft import Draft
-from .state import SEP, Form
+from .records import SEP, Form
 from .wording import self_name, type_label
 
 __all__ = ["add_edge", "find_form", "form_key", "identified", "make_form", "name_by_value", "naming"]

@@ -9,7 +9,7 @@ from ...schemas.forms import FormType, Slot
 from ...schemas.observations import Candidate, Evidence
 from ...schemas.values import Value
 from .draft import Draft
-from .state import Form, Note, Pending, slot_key
+from .records import Form, Note, Pending, slot_key
 from .wording import question, slot_label, type_label, unresolved_question
 
 __all__ = ["Why", "asked", "open_question", "open_unresolved"]

@@ -7,8 +7,8 @@ from ...schemas.forms import FormType, Relation
 from ...schemas.observations import Evidence
 from ...schemas.values import normal_text
 from .draft import Draft
+from .records import Form
 from .resolve_entity import add_edge
-from .state import Form
 
 __all__ = ["declared_relations"]
 

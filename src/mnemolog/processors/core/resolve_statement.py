@@ -7,19 +7,21 @@ from typing import Literal
 
 import msgspec
 
-from ...schemas.changes import EdgeRetired, EpisodeSeen, FormRetired, WorkingNoted
+from ...schemas.changes import EpisodeSeen, WorkingNoted
 from ...schemas.forms import FormType, Slot
 from ...schemas.observations import Candidate, EntityRef, Evidence
 from ...schemas.values import Value
 from .draft import Claim, Draft
 from .finer import is_finer
+from .records import Form
+from .resolve_cancel import call_off
 from .resolve_entity import add_edge, find_form, identified, make_form, name_by_value, naming
 from .resolve_pending import Why, open_question, open_unresolved
 from .resolve_relation import declared_relations
+from .resolve_turn import located
 from .resolve_value import end_value, set_value
-from .state import Form
 
-__all__ = ["evidence_problem", "hear", "retire_form", "settle", "value_problem"]
+__all__ = ["evidence_problem", "hear", "settle", "value_problem"]
 
 _SECOND_HAND = ("assistant", "tool")
 _FIRST_HAND = ("user", "document")
@@ -29,7 +31,7 @@ def hear(draft: Draft, candidate: Candidate) -> None:
     """A statement made in a turn: set, add, remove, retire, relate or episode."""
     if draft.given.importance is not None:
         candidate = msgspec.structs.replace(candidate, importance=draft.given.importance)
-    candidate = _located(draft, candidate)
+    candidate = located(draft, candidate)
     problem = evidence_problem(draft, candidate)
     if problem:
         draft.reject(problem, candidate)
@@ -77,31 +79,6 @@ def value_problem(draft: Draft, form_type: str, slot: str, value: Value | None, 
     if declared.type == "enum" and value.data not in declared.values:
         return f"{value.data!r} is none of {', '.join(sorted(declared.values))}"
     return ""
-
-
-def _located(draft: Draft, candidate: Candidate) -> Candidate:
-    """A correction that names the old value is about wherever that value stands: "not Tuesday, Wednesday"."""
-    before = candidate.before
-    if not candidate.correction or before is None or candidate.op not in ("set", "add"):
-        return candidate
-    if candidate.slot:
-        return candidate
-    state, value = draft.state, candidate.value
-    standing = [
-        place
-        for place in state.place.values()
-        if (kept := place.current) is not None
-        and kept.value is not None
-        and kept.value.key == before.key
-        and (value is None or value.type == kept.value.type)
-        and not state.form[place.form_id].retired
-    ]
-    if not standing:
-        return candidate
-    place = max(standing, key=lambda place: (state.form[place.form_id].touched, place.born))
-    form = state.form[place.form_id]
-    entity = EntityRef("self") if form.key == "self" else EntityRef("named", form.key)
-    return msgspec.structs.replace(candidate, form_type=form.form_type, slot=place.slot, entity=entity)
 
 
 # -- speaker ---------------------------------------------------------------------------------------------------------------
@@ -207,7 +184,7 @@ def settle(
     """The user's own plain (or confirmed) word takes effect. `form_id`: the Form, where it is known already."""
     form_type = draft.policy.types[candidate.form_type]
     if candidate.op == "retire":
-        _call_off(draft, candidate, form_type, evidence)
+        call_off(draft, candidate, form_type, evidence)
         return
     if candidate.op == "relate":
         _relate(draft, candidate, form_type, evidence)
@@ -268,51 +245,6 @@ def _form(
         if ref.kind == "current" and naming(declared) and find_form(draft, ref, form_type) is None:
             ref = EntityRef("named", candidate.value.shown)
     return make_form(draft, ref, form_type, evidence)
-
-
-def _call_off(draft: Draft, candidate: Candidate, form_type: FormType, evidence: tuple[Evidence, ...]) -> None:
-    form = find_form(draft, candidate.entity, form_type)
-    if form is None or form.key in ("self", "scope"):
-        draft.reject("there is nothing that this could call off", candidate)
-        return
-    retire_form(draft, form, candidate.cause, evidence)
-
-
-def retire_form(draft: Draft, form: Form, cause: str, evidence: tuple[Evidence, ...]) -> None:
-    """Calls a Form off, with its edges, what is scheduled for it, and the questions about it."""
-    state, when = draft.state, draft.given.moment
-    draft.emit(FormRetired(form_id=form.form_id, cause=cause, evidence=list(evidence), valid_from=when))
-    for edge_id in state.edges_of.get(form.form_id, ()):
-        draft.emit(EdgeRetired(edge_id=edge_id))
-    for at in state.places_of.get(form.form_id, ()):
-        for key in state.elements.get(at, ()):
-            place = state.place[key]
-            for waiting in place.scheduled:
-                claim = Claim(
-                    slot=place.slot,
-                    value=None,
-                    confidence=waiting.confidence,
-                    authority=waiting.authority,
-                    when=waiting.valid_from,
-                    evidence=evidence,
-                    cause=cause,
-                )
-                draft.slot_changed(
-                    form, claim, status="retired", reason="removed", value=None, element=place.element, supersedes=waiting
-                )
-    for pending in [item for item in state.pending.values() if item.form_id == form.form_id]:
-        draft.close(pending.pending_id, "superseded")
-    draft.emit(
-        EpisodeSeen(
-            episode_id=draft.new_id("episode"),
-            episode="cancelled",
-            object=form.name,
-            cause=cause,
-            form_id=form.form_id,
-            occurred_at=when,
-            evidence=list(evidence),
-        )
-    )
 
 
 def _relate(draft: Draft, candidate: Candidate, form_type: FormType, evidence: tuple[Evidence, ...]) -> None:

@@ -9,158 +9,12 @@ from typing import Any
 
 import msgspec
 
-from ...schemas.changes import SlotReason, SlotStatus
-from ...schemas.observations import Authority, Candidate, Evidence
 from ...schemas.scope import Scope
 from ...schemas.times import MIN_TIME
-from ...schemas.values import Value
 from .overlay import Overlay
+from .records import META, SEP, Edge, Form, Meta, Note, Pending, Place, Session, Version, place_key, slot_key
 
-__all__ = [
-    "ENDS",
-    "HOT",
-    "META",
-    "SEP",
-    "Edge",
-    "Form",
-    "Note",
-    "Pending",
-    "Place",
-    "ScopeState",
-    "Session",
-    "Version",
-    "dump",
-    "load",
-    "place_key",
-    "slot_key",
-]
-
-HOT = 5
-"""Versions of a slot (or element) that stay in the state, the standing one included."""
-ENDS = 5
-"""Of the evidence of a version the first and the last so many pieces stay in the state; the rest is counted."""
-SEP = "\x1f"
-META = f"meta{SEP}"
-
-
-class _Record(msgspec.Struct, frozen=True, array_like=True):
-    pass
-
-
-class Form(_Record, frozen=True, array_like=True):
-    """`keys`: (key, seq at which it came to mean this Form). `touched`: seq of the last change."""
-
-    form_id: str
-    form_type: str
-    key: str
-    name: str
-    retired: bool
-    touched: int
-    keys: tuple[tuple[str, int], ...]
-
-
-class Version(_Record, frozen=True, array_like=True):
-    """One version of a slot or element, as in SlotChanged. `place`: dynamics offset of the input that made it."""
-
-    version: int
-    value: Value | None
-    status: SlotStatus
-    reason: SlotReason
-    confidence: float
-    authority: Authority
-    valid_from: str
-    place: int
-    input_id: str
-    evidence: tuple[Evidence, ...]
-    count: int
-    affirmed: str = ""
-    """Event time at which the same was last said again; empty where it never was."""
-    hidden: bool = False
-
-    @property
-    def since(self) -> str:
-        """What was said before this is older news than the version is."""
-        return max(self.valid_from, self.affirmed)
-
-
-class Place(_Record, frozen=True, array_like=True):
-    """A single-valued slot, or one element of a multi-valued one. `hot` is ordered by (valid_from, place, version)."""
-
-    form_id: str
-    slot: str
-    element: str
-    born: int
-    standing: Version | None
-    """The newest version by event time that is not scheduled; its status tells whether it stands or is an end."""
-    scheduled: tuple[Version, ...] = ()
-    hot: tuple[Version, ...] = ()
-
-    @property
-    def current(self) -> Version | None:
-        """The current truth, or None where the slot is empty."""
-        found = self.standing
-        return found if found is not None and found.status == "confirmed" and not found.hidden else None
-
-
-class Pending(_Record, frozen=True, array_like=True):
-    """A question that is open. `input_id` is the input that raised it."""
-
-    pending_id: str
-    seq: int
-    session: str
-    form_type: str
-    form_id: str
-    name: str
-    slot: str
-    op: str
-    value: Value | None
-    authority: Authority
-    confidence: float
-    valid_from: str
-    evidence: tuple[Evidence, ...]
-    candidate: Candidate | None
-
-
-class Edge(_Record, frozen=True, array_like=True):
-    edge_id: str
-    seq: int
-    from_form: str
-    to_form: str
-    relation: str
-    input_id: str
-
-
-class Note(_Record, frozen=True, array_like=True):
-    """Working memory: a candidate that is kept for its session only; `input_id` names the turn."""
-
-    candidate: Candidate
-    input_id: str
-
-
-class Session(_Record, frozen=True, array_like=True):
-    """`recent`: (digest of speaker and content, microseconds) of the turns kept lately; `focus`: form type to the Form last
-    talked about; `last`: the turn before the next one."""
-
-    seq: int
-    last: str
-    recent: tuple[tuple[str, int], ...]
-    focus: tuple[tuple[str, str], ...]
-
-
-class _Meta(_Record, frozen=True, array_like=True):
-    head: str
-    applied: int
-    latest: str
-    seq: int
-
-
-def slot_key(form_id: str, slot: str) -> str:
-    return f"{form_id}{SEP}{slot}"
-
-
-def place_key(form_id: str, slot: str, element: str = "") -> str:
-    return f"{form_id}{SEP}{slot}{SEP}{element}"
-
+__all__ = ["ScopeState", "dump", "index_place", "load"]
 
 _STORED = ("form", "place", "count", "pending", "edge", "deadline", "session", "working")
 
@@ -299,7 +153,7 @@ _TYPES: dict[str, Any] = {
     "deadline": tuple[str, str],
     "session": tuple[str, Session],
     "working": tuple[str, tuple[Note, ...]],
-    "meta": _Meta,
+    "meta": Meta,
 }
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {kind: msgspec.json.Decoder(of) for kind, of in _TYPES.items()}
 _ENCODE = msgspec.json.Encoder().encode
@@ -318,7 +172,7 @@ def dump(state: ScopeState, keys: Iterable[str]) -> dict[str, bytes | None]:
     for full in keys:
         kind, _, key = full.partition(SEP)
         if kind == "meta":
-            rows["meta"] = _ENCODE(_Meta(state.head, state.applied, state.latest, state.seq))
+            rows["meta"] = _ENCODE(Meta(state.head, state.applied, state.latest, state.seq))
             continue
         record = getattr(state, kind).get(key)
         if record is not None and kind in _KEYED:
@@ -334,7 +188,7 @@ def load(scope: Scope, blobs: Mapping[str, bytes]) -> ScopeState:
     for name in sorted(blobs):
         kind = name.partition(":")[0]
         record = _DECODERS[kind].decode(blobs[name])
-        if isinstance(record, _Meta):
+        if isinstance(record, Meta):
             state.head, state.applied, state.latest, state.seq = record.head, record.applied, record.latest, record.seq
         elif kind in _KEYED:
             read[kind].append(record)
