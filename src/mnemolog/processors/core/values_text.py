@@ -19,11 +19,18 @@ _EMPTY = frozenset(
     """
     i me my mine you your yours he him his she her hers it its we us our ours they them their theirs this that
     these those here there who what which where when why how something anything everything nothing someone anyone
-    everyone nobody one ones so too do does did not no yes ok okay well 我 你 您 他 她 它 我们 你们 他们 她们 它们
+    everyone nobody one ones so too do does did not no yes ok okay well to much more all lot ton bit
+    我 你 您 他 她 它 我们 你们 他们 她们 它们
     这 那 这个 那个 这些 那些 这里 那里 这儿 那儿 什么 谁 哪 哪里 哪儿 哪个 怎么 什么样 多少 几 吗 呢 吧 啊 了 的
     是 不是 没有 有 东西 啥
     """.split()  # noqa: SIM905
 )
+_NO_START = frozenset(
+    """
+    for with of by than because that it you them is was are were and but or this these those your how what where why
+    """.split()  # noqa: SIM905
+)
+"""No value begins with one of these in small letters: the frame met a sentence that goes on in another way."""
 _LATER = frozenset(
     """
     later back tomorrow today tonight now again soon when if after before at on in anytime crazy maybe whenever
@@ -61,7 +68,10 @@ def read_text(text: str) -> str | None:
     trimmed = text.strip(_OUTER)
     if not trimmed or len(trimmed) > MAX_TEXT or "\0" in trimmed or not any(char.isalnum() for char in trimmed):
         return None
-    return None if trimmed.casefold() in _EMPTY else trimmed
+    first, _, rest = trimmed.partition(" ")
+    if trimmed.casefold() in _EMPTY or (rest and first in _NO_START) or first.startswith("'"):
+        return None
+    return trimmed
 
 
 def fits_shape(shape: Shape, text: str, lang: str) -> bool:
