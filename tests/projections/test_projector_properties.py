@@ -11,7 +11,6 @@ from itertools import groupby
 from pathlib import Path
 
 import msgspec
-import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from mnemolog.projections.digest import digest_store, total_digest
 from mnemolog.projections.projector import DecidedInput, Projector
 from mnemolog.projections.store import Store
 from replay.hand import project
+from replay.logged import emptied
 from replay.stories import SCOPES, Step, steps, tell
 
 
@@ -39,17 +39,6 @@ def rows(store: Store) -> object:
         )
         for scope in SCOPES
     ]
-
-
-_STORE = Store(":memory:")
-
-
-def emptied() -> Store:
-    """One store for all examples, because compiling its statements takes longer than running them."""
-    with _STORE.writing() as (connection, current):
-        for table in current.all():
-            connection.execute(sa.delete(table))
-    return _STORE
 
 
 def projected(items: Sequence[DecidedInput], size: int) -> tuple[dict[str, str], object]:

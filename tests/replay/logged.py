@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
+import sqlalchemy as sa
+
 from mnemolog.processors.core.ports import EventLog
 from mnemolog.projections.projector import DecidedInput, Projector
 from mnemolog.projections.reader import decided_inputs
@@ -53,3 +55,14 @@ def bring_up(log: EventLog, store: Store, size: int = 16) -> None:
             applied_input=batch[-1].offset + 1,
         )
         summarise_due(log, store, projector, touched)
+
+
+_STORE = Store(":memory:")
+
+
+def emptied() -> Store:
+    """One store for all examples of a property, because compiling its statements takes longer than running them."""
+    with _STORE.writing() as (connection, current):
+        for table in current.all():
+            connection.execute(sa.delete(table))
+    return _STORE

@@ -151,7 +151,7 @@ class Statements:
         self.pointer_ended = sa.delete(t.slots).where(*slot, t.slots.c.version == bindparam("b_version"))
         self.version_set = upsert(t.versions, dialect)
         # A scheduled version whose time has come is the same version: where it came from stays.
-        self.version_elapsed = upsert(t.versions, dialect, ("status", "reason", "valid_from", "confidence", "pieces"))
+        self.version_elapsed = upsert(t.versions, dialect, ("status", "reason", "confidence", "pieces"))
         self.version_reinforced = (
             sa.update(t.versions)
             .where(
