@@ -41,6 +41,7 @@ class ScopeIndex:
         self._lengths: Floats = np.empty(0, np.float32)
         self._previous: NDArray[np.int32] = np.empty(0, np.int32)
         self._following: NDArray[np.int32] = np.empty(0, np.int32)
+        self._normed: tuple[Floats, Floats] | None = None
         self._last_of_session: dict[str, int] = {}
         self._vocabulary: dict[str, int] = {}
         # Postings sorted by term, where those of term t are [starts[t]:starts[t + 1]], and a short unsorted tail.
@@ -94,6 +95,7 @@ class ScopeIndex:
         """Adds turns behind those held, in order of offsets."""
         if not rows:
             return
+        self._normed = None
         base = len(self._offsets)
         if rows[0][0] <= self.last_offset or any(a[0] >= b[0] for a, b in pairwise(rows)):
             raise ValueError("turns must come in order of offsets")
@@ -148,6 +150,14 @@ class ScopeIndex:
         rows = np.concatenate([self._rows[low:high], self._tail[1][recent]])
         return rows, np.concatenate([self._counts[low:high], self._tail[2][recent]])
 
+    def _norms(self) -> tuple[Floats, Floats]:
+        """What long turns and long windows are held back by."""
+        if self._normed is None:
+            lengths = self._lengths
+            windows = lengths + _shifted(lengths, self._previous) + _shifted(lengths, self._following)
+            self._normed = _norm(lengths), _norm(windows)
+        return self._normed
+
     def score(self, query_terms: Sequence[str]) -> LexicalScores:
         """BM25 of every turn, by itself and as the middle of a window of up to three turns of its session."""
         size = len(self._offsets)
@@ -156,9 +166,7 @@ class ScopeIndex:
         if not size:
             return LexicalScores(turn, window)
         before, after = self._previous, self._following
-        window_lengths = self._lengths + _shifted(self._lengths, before) + _shifted(self._lengths, after)
-        norm = K1 * (1 - B + B * self._lengths / max(float(self._lengths.mean()), 1.0))
-        window_norm = K1 * (1 - B + B * window_lengths / max(float(window_lengths.mean()), 1.0))
+        norm, window_norm = self._norms()
         for term in query_terms:
             rows, counts = self._postings(term)
             if not len(rows):
@@ -174,6 +182,10 @@ class ScopeIndex:
             many = spread[touched]
             window[touched] += _idf(size, len(touched)) * many * (K1 + 1) / (many + window_norm[touched])
         return LexicalScores(turn, window)
+
+
+def _norm(lengths: Floats) -> Floats:
+    return (K1 * (1 - B + B * lengths / max(float(lengths.mean()), 1.0))).astype(np.float32)
 
 
 def _no_postings() -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:

