@@ -168,7 +168,7 @@ _LEAD_EN = re.compile(
     rf"little)\sabout\sme|about\sme|"
     rf"again|now|today|still|because|since|although|though|while|when\sit\scomes\sto\s[^,]{{2,30}},|as\sfor\s(?:me|"
     rf"myself)|as\sa\s\w+(?:\s\w+)?,|"
-    rf"welcome|dear\s\w+|guys|everyone|all|too|damn|omg|wow|yay|ugh|phew|"
+    rf"welcome|dear\s\w+|guys|everyone(?=,)|all(?=,)|damn|omg|wow|yay|ugh|phew|"
     rf"(?:i|we){_A}(?:m|re|\sam|\sare)\s(?:happy|pleased|proud|sorry|glad|excited|sad)\sto\s(?:say|report|announce|"
     rf"tell\syou)(?:\sthat)?|"
     rf"i\s(?:should|must|have\sto|need\sto|want\sto|wanted\sto|just\swanted\sto)\s(?:say|add|mention|tell\syou|"
@@ -271,7 +271,7 @@ _HEARSAY_ZH = re.compile(
     r"(?:我?听(?:说|人说|闻|别人说|[\u4e00-\u9fff]{1,5}?说)|据说|据[\u4e00-\u9fff]{1,6}(?:说|称|透露)|传说|有人说|人家说|"
     r"大家(?:都)?说|别人(?:都)?说|网上说|"
     r"新闻(?:里)?说|看到新闻说|"
-    r"(?:他|她|他们|她们|我?[\u4e00-\u9fff]{1,6}?)(?:跟我|告诉我|和我|对我)?(?:说过?|讲|认为|觉得|告诉我|声称|表示|透露|"
+    r"(?:他|她|他们|她们|(?!我)[\u4e00-\u9fff]{1,6}?|我(?![会能想要就可也都只还说讲不])[\u4e00-\u9fff]{1,6}?)(?:跟我|告诉我|和我|对我)?(?:说过?|讲|认为|觉得|告诉我|声称|表示|透露|"
     r"以为|猜)(?:过|了)?)[\s,，:：]?"
 )
 _SELF_SAYS_ZH = re.compile(r"我(?:想|要|得|刚才|之前|刚)?(?:说|觉得|认为|以为|猜|讲)")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from ....schemas.forms import FormType
@@ -56,10 +58,23 @@ def _named(reading: Reading, part: Clause, lang: str, hit: Hit, form: FormType, 
         )
         hit = _without_time(reading, hit, start, end)
         break
+    if dated is None and any(form.slots[name].type == "date" for name in form.slots) and not _PLANNED.search(_said(reading, hit)):
+        return []  # "I'm having lunch" plans nothing
     name = hit.value.shown if hit.value else ""
     entity = EntityRef(kind="named", name=name)
     renamed = msgspec.structs.replace(hit, entity=entity)
     return [renamed] if dated is None else [renamed, msgspec.structs.replace(dated, entity=entity)]
+
+
+_PLANNED = re.compile(
+    r"\b(?:plan|planning|planned|going\sto|about\sto|intend|book|booked|reserved?|scheduled?|arranged?|decided?|agreed|promised|supposed|set\sup|remind|forget|my)\b|"
+    r"\b(?:flying|travelling|traveling|visiting|hosting|attending|moving)\b|打算|计划|准备|约|订|决定|安排|答应|提醒|我有|要去|想去|会去|得去",
+    re.IGNORECASE,
+)
+
+
+def _said(reading: Reading, hit: Hit) -> str:
+    return reading.text[hit.start : hit.value_start] + " " + (reading.text[hit.value_start :][:12].split(" ")[0])
 
 
 def _slot_for(form: FormType, value: Value) -> str:

@@ -36,6 +36,8 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     strength: int = 0
     weight: int = 0
     order: int = 0
+    naming: bool = False
+    """It gives the thing its name; what else is said of the thing hangs on it."""
     correction: bool = False
     hedged: bool = False
     confidence: float = 0.9

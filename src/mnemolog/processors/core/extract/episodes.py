@@ -16,7 +16,7 @@ __all__ = ["read_episode"]
 _PAST = words(
     """
     went came saw met bought sold ate drank ran walked swam drove flew rode took brought made built wrote read sent
-    got gave paid lost found won broke fixed moved left returned visited
+    gave paid lost found won broke fixed moved left returned visited
     started began finished completed ended joined quit watched played cooked baked cleaned washed called phoned
     emailed texted signed submitted delivered shipped launched released
     deployed booked ordered cancelled canceled attended hosted organised organized celebrated travelled traveled hiked
@@ -44,6 +44,8 @@ _DECISION_EN = re.compile(
 )
 _NO_EVENT_EN = re.compile(r"(?:\s(?:it|that|this|so|to\sknow|used\sto|rid\sit)\s*$|\s?$)", re.IGNORECASE)
 
+_NOT_DONE = re.compile("不|没|别|未|会|能|要|想|可以")
+_PARTICLE = re.compile(r"(?:on|off|up|out|in|over|away|back|down|along|around|about|through|by)(?:\s(?:it|this|that|them))?$|[不得饱完下上起出过来去好了过着]{1,4}$", re.IGNORECASE)
 _VERB_ZH = (
     "参加|完成|搬家|搬|买|卖|去|来|看|吃|喝|跑|走|做|打|写|读|学|修|换|丢|拿|收到|收|发|见|遇到|遇见|订|拜访|参观|旅游|"
     "出差|面试|考|通过|签|提交|交付|上线|发布|启动|结束|开始|加入|退出|辞职|"
@@ -86,12 +88,16 @@ def read_episode(reading: Reading, view: View, full: View, lang: str, *, decisio
         return []
     if lang == "zh" and event is not None and not (dated or event["who"]):
         return []
+    if event is not None and _NOT_DONE.search(match["who"] or ""):
+        return []
     said = match["object"] or ""
     begin, stop = match.span("object")
     if said.strip():
         trimmed = trim(view.text, begin, stop, lang, phrase=True)
         begin, stop = trimmed.start, trimmed.end
     obj = view.text[begin:stop].strip() if stop > begin else ""
+    if event is not None and (len(obj) < 2 or _PARTICLE.match(obj)):
+        return []
     if lang == "en" and event is not None and (not obj or _NO_EVENT_EN.fullmatch(" " + obj)):
         return []
     if when is not None and dated and dated > reading.turn.occurred_at and not decision:
@@ -110,7 +116,7 @@ def read_episode(reading: Reading, view: View, full: View, lang: str, *, decisio
             start=span[0],
             end=span[1],
             valid_from=dated,
-            importance=0.8 if decision else 0.6,
+            importance=0.8 if decision else 0.6 if dated else 0.4,
             confidence=0.85,
         )
     ]

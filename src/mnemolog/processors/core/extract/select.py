@@ -11,7 +11,7 @@ __all__ = ["select"]
 
 
 def _rank(hit: Hit) -> tuple[int, int, int]:
-    return (-hit.strength, -hit.weight, hit.order)
+    return (-hit.strength - (2 if hit.naming else 0), -hit.weight, hit.order)
 
 
 def select(hits: Iterable[Hit]) -> list[Hit]:

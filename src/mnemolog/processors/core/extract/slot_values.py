@@ -44,6 +44,8 @@ _REST_ZH = re.compile(
     r"起|为止|每|一个月|开会|"
     r"要|有|和|跟|在|就)"
 )
+_PART_OF_DAY = re.compile(r"(?:早上|上午|中午|下午|傍晚|晚上|凌晨|今晚|明早|明晚|夜里)$")
+_DEFINITE = re.compile(r"(?:the|this|that|no)\s", re.IGNORECASE)
 _CHANGES_ENUM = re.compile(r"\s*(?:to\b|of\b|in\b|with\b|food|dish|的|recipe|restaurant)", re.IGNORECASE)
 
 
@@ -61,6 +63,9 @@ def typed_value(reading: Reading, entry: Entry, text: str, start: int, end: int,
     """The typed value that `text[start:end]` is, or begins with where what follows does not change it."""
     slot, lang = entry.slot, entry.lang
     trimmed = trim(text, start, end, lang, phrase=True) if last else Trimmed(*_strip(text, start, end))
+    if slot.type == "date" and lang == "zh":
+        part_of_day = _PART_OF_DAY.search(text[:start])
+        start = part_of_day.start() if part_of_day else start
     inside = reading.find(slot.type, text[start:end], lang, slot)
     tries = [(start, end), (trimmed.start, trimmed.end)]
     rest = _REST_ZH if lang == "zh" else _REST
@@ -72,7 +77,7 @@ def typed_value(reading: Reading, entry: Entry, text: str, start: int, end: int,
             tries.append((start, stop))
     for begin, stop in tries:
         value = reading.parse(slot, text[begin:stop], lang)
-        if value is not None:
+        if value is not None and not (slot.type == "number" and _DEFINITE.match(text, begin, stop)):
             begin, stop = _strip(text, begin, stop)
             return SlotValue(value, begin, stop, 3, slot.type != "enum" and any(found.hedged for found in inside[:1]))
     return None
@@ -95,13 +100,12 @@ def _texts(reading: Reading, entry: Entry, text: str, start: int, end: int, last
 
 
 _DOING = re.compile(r"\b(?P<verb>\w+ing)\s(?P<to>to\s)?$", re.IGNORECASE)
-_PREPOSITION = re.compile(r"(?:to|for|with|at|in|on|from|into|over)\s", re.IGNORECASE)
 
 
 def _with_verb(text: str, start: int, end: int) -> int:
     """ "flying to Lisbon", not "to Lisbon": a doing keeps its verb."""
     doing = _DOING.search(text[:start])
-    if doing is not None and (_PREPOSITION.match(text, start, end) if doing["to"] is None else text[start:end][:1].isupper()):
+    if doing is not None and (doing["to"] is None or text[start:end][:1].isupper()) and doing["verb"].lower() not in ("planning", "being"):
         return doing.start("verb")
     return start
 
@@ -132,16 +136,40 @@ def text_value(reading: Reading, entry: Entry, text: str, start: int, end: int) 
         return None
     if lang == "zh" and (_WEEKDAY_LEFT.search(text[:start]) or (_located(entry) and is_known_place(said))):
         return None
+    if entry.words and lang == "en" and said.lower().startswith(("to ", "for ")):
+        return None
     if entry.words and not any(word.casefold() in said.casefold() for word in entry.words):
         return None
     if entry.form.about != "scope":
         phrase = is_phrase(said) or bool(slot.opposes) or entry.form.about != "person"
         if not supports(slot, said, lang, lower=reading.lower, phrase=phrase):
             return None
+    if lang == "zh" and slot.shape == "name" and text[:start].endswith("了"):
+        return None
     article = _ARTICLE.match(said)
+    if article and entry.kind == "ends" and not slot.many and not slot.shape and "job" not in text[:start]:
+        return None  # "I left the room" ends no employment
+    if _often(entry) and not _is_doing(said, lang):
+        return None
     if article and not slot.shape and entry.form.about != "scope":
         said = said[article.end() :]
     return reading.parse(slot, said, lang)
+
+
+_NO_DOING_EN = re.compile(r"(?:am|is|are|was|were|have|has|had|feel|get|got|can|could|will|would|do|did|think|know|see|look|seem)\b", re.IGNORECASE)
+_DOING_ZH = re.compile(
+    r"(?:都|会|要|得|必须|坚持|至少|大概|会去|准时|按时|一起|自己|早上|晚上|中午|下午|早晚|固定)*"
+    r"[去吃喝跑走做打踢练看读写听学睡起健游骑爬洗煮遛带用坐开上下喂冥散锻加背弹唱跳画拍记刷买换泡抽晨夜午运通给陪和跟工]"
+)
+
+
+def _often(entry: Entry) -> bool:
+    return "每天" in entry.frame or "every (day" in entry.frame or "every day" in entry.frame
+
+
+def _is_doing(said: str, lang: str) -> bool:
+    """Whether the words can be what somebody does again and again: they open with a verb of doing."""
+    return _DOING_ZH.match(said) is not None if lang == "zh" else _NO_DOING_EN.match(said) is None
 
 
 def _located(entry: Entry) -> bool:

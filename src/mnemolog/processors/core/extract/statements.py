@@ -144,6 +144,7 @@ def _hit(view: View, entry: Entry, match: re.Match[str], entity: EntityRef, foun
         strength=strength,
         weight=weight,
         order=entry.order,
+        naming=slot.identity and slot.type == "text" and entry.form.about == "thing",
         hedged=bool(found and found.hedged) or _HEDGED_FORM.search(form_words) is not None,
         importance=slot.importance,
     )

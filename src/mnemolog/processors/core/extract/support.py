@@ -46,8 +46,17 @@ _PREFIX_EN = re.compile(
     re.IGNORECASE,
 )
 _PRONOUN_IN = re.compile(
-    r"\b(?:i|you|we|they|he|she|it)\s(?:am|is|are|was|were|have|had|do|did|can|will|would|should|could|\w+ed)\b|\b(?:i|"
+    r"\b(?:i|you|we|they|he|she|it|them|him|this|that)$|\b(?:i|you|we|they|he|she|it)\s(?:am|is|are|was|were|have|had|do|did|can|will|would|should|could|\w+ed)\b|\b(?:i|"
     r"you|we|they|he|she)['’](?:m|re|ve|ll|d)\b",
+    re.IGNORECASE,
+)
+_JUDGES_EN = re.compile(
+    r"(?:(?:so|very|really|too|pretty|quite|a\sbit|kind\sof|super|extremely|not|always|getting|becoming|going|doing|being|still)\s){0,3}(?:"
+    r"boring|hard|easy|great|good|bad|nice|fine|okay|terrible|awful|horrible|amazing|awesome|fantastic|wonderful|stressful|exhausting|tiring|long|short|far|close|near|old|new|broken|dead|dirty|clean|slow|fast|"
+    r"expensive|cheap|big|small|huge|tiny|empty|full|busy|free|ready|done|finished|over|gone|lost|missing|stolen|sick|ill|fun|cool|weird|strange|crazy|insane|ridiculous|messy|complicated|simple|"
+    r"important|annoying|difficult|tough|rough|challenging|demanding|interesting|exciting|rewarding|fulfilling|relaxing|safe|dangerous|noisy|quiet|loud|hot|cold|warm|wet|dry|ugly|beautiful|pretty|lovely|perfect|worse|"
+    r"better|best|worst|right|wrong|true|false|same|different|late|early|flexible|remote|unhealthy|healthy|poor|rich|low|high|unstable|stable|unknown|secret|private|public|nothing|everything|killing\sme|well|ok|"
+    r"\w+(?:ful|less|able|ible|ous)|on\s\w+|in\s\w+|at\s\w+|off|out|up|down|away)(?:\s(?:now|today|again|too|though|enough))?",
     re.IGNORECASE,
 )
 _CAPITAL = re.compile(r"[A-ZÀ-ÖØ-ÞĀ-ŽА-Я]")
@@ -65,7 +74,7 @@ _NOT_LOWER_NAME = re.compile(
     r"whenever|lonely|alone|happy|sad|going|doing|being|having|working|living|getting|coming|important|secret|"
     r"one|two|three|four|five|six|seven|eight|nine|ten|pretty|really|long|short|weird|common|rare|hard|easy)\b"
 )
-_PLACE_NO = re.compile(r"(?:a|an|my|your|his|her|their|our|some|this|that|with|about|of)\s", re.IGNORECASE)
+_PLACE_NO = re.compile(r"(?:in|at|on|for|from|to|by|a|an|my|your|his|her|their|our|some|this|that|with|about|of)\s", re.IGNORECASE)
 _PLACE_WORD = re.compile(
     r"\b(?:street|st|road|rd|lane|avenue|ave|square|drive|court|way|park|hill|bridge|garden|quay|row|terrace|district|"
     r"neighbourhood|neighborhood|quarter|centre|center|city|town|village|county|island|coast|bay|valley|north|south|east|"
@@ -81,7 +90,7 @@ _EMPTY_ZH = frozenset(
         在 说 看 想 做 去 来 家 家里 外面 里面 上面 下面 时候 问题 意思 样子 感觉 今天 明天 昨天 现在 以后 以前 最近
         别人 大家 你们 他们 我们 人家 回家 上班 下班 工作 学习 睡觉 吃饭 开会 忙
         累 饿 困 病 烦 开心 难过 生气 高兴 认真的 真的 假的 对的 错的 一样 同意 知道 觉得 认为 开玩笑 说真的 干嘛
-        干什么 哪儿 谁 电话 路上 车上 床上 一起 新的 旧的 行 可以 不行
+        干什么 哪儿 谁 电话 完 过 到 上 下 得 坏 光 饱 不下去 路上 车上 床上 一起 新的 旧的 行 可以 不行
         """
     )
 )
@@ -94,6 +103,9 @@ _PREFIX_ZH = re.compile(
 _SUFFIX_ZH = re.compile(
     r"(?:不|没|没有|别|的时候|的话|的人|的感觉|的问题|一下|什么|怎么|吗|呢|吧|啊|是|在|和|跟|把|被|让|要|会|能|很|太|最|"
     r"不过|但是|因为)$"
+)
+_NOT_NAME_ZH = re.compile(
+    r"^(?:一|两|几|外卖|车|出租|滴滴|快递|救护车|警察|人来|起床|醒|来|去|回|出去|吃饭|过来|过去|做|当|帮|给|写|看|去|到|先|再)|(?:声|下|次|起床|吃饭)$"
 )
 _VERB_IN_ZH = re.compile(r"[你您]|我(?!的)|但是|因为|所以|如果|[?？!！。]")
 _PLACE_NO_ZH = re.compile(
@@ -122,6 +134,8 @@ def supports(slot: Slot, text: str, lang: str, *, lower: bool, phrase: bool = Fa
     ):
         return False
     if len(text) < 2 and (slot.shape or not text.isupper()):
+        return False
+    if _JUDGES_EN.fullmatch(text) and not slot.opposes and not slot.shape:
         return False
     if slot.shape == "name":
         return _is_name(text, lower=lower)
@@ -155,6 +169,8 @@ def _supports_zh(slot: Slot, text: str) -> bool:
     if _PREFIX_ZH.match(text) or _SUFFIX_ZH.search(text) or _VERB_IN_ZH.search(text):
         return False
     if slot.shape == "name":
+        if _NOT_NAME_ZH.search(text):
+            return False
         return len(text) <= 12 and not re.search(r"[的了是在不没有很]|什么|一个", text)
     if slot.shape == "place":
         return len(text) >= 2 and not _PLACE_NO_ZH.search(text)

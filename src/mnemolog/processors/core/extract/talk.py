@@ -149,7 +149,8 @@ def read_correction(reading: Reading, view: View, lang: str, corrects: bool, ear
 
 
 def _replaced(reading: Reading, view: View, match: re.Match[str], lang: str, earlier: Sequence[Hit]) -> Hit | None:
-    sure = match["before"] is not None
+    groups = match.groupdict()
+    sure = groups.get("before") is not None
     for hit in reversed(earlier[-12:]):
         if hit.value is None or hit.op not in ("set", "add"):
             continue
@@ -161,7 +162,7 @@ def _replaced(reading: Reading, view: View, match: re.Match[str], lang: str, ear
         value = _value(reading, entry, view, match.span("value"))
         if value is None or value.value.key == hit.value.key:
             continue
-        if match["before"]:
+        if sure:
             before = _value(reading, entry, view, match.span("before"))
             if before is None or (before.value.key != hit.value.key and before.value.key not in hit.value.key):
                 continue

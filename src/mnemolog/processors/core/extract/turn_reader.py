@@ -34,6 +34,7 @@ __all__ = ["read_turn"]
 
 Found = tuple[Hit, Act]
 _NAMING_ZH = re.compile(r"(?:它|他|她)?(?:的?名字)?(?:叫做?|名叫|是叫|取名叫?|名字是)(?P<name>[^，。,、的是]{1,8})$")
+_NAMED_EN = re.compile(r"(?:(?:his|her|its|their|the\s\w+['’]s)\snames?\s(?:is|are)|(?:he|she|it)['’]?s\s(?:called|named)|(?:he|she|it)\sis\s(?:called|named))\s(?P<name>[A-Z][\w'’-]{1,20})", re.IGNORECASE)
 _NAMING_EN = re.compile(r"\s(?:named|called)\s(?P<name>[A-Z][\w'’-]{1,20})")
 _ASKED = re.compile(r"[?？吗]")
 
@@ -153,7 +154,7 @@ class _TurnReader:
         """What stands behind a value, read as said of the same verb, and a name given behind an indefinite thing."""
         more: list[Hit] = []
         for hit in kept:
-            rest = after_value(view, hit, lang)
+            rest = after_value(view, hit, lang) if hit.op in ("set", "add") else None
             if rest is not None:
                 extra = select(read_statements(self._reading, rest, lang))
                 more.extend(each for each in extra if (each.form_type, each.slot) != (hit.form_type, hit.slot))
@@ -165,7 +166,9 @@ class _TurnReader:
 
     def _naming(self, view: View, lang: str, found: list[Found]) -> list[Hit]:
         """叫旺财 behind 我养了一条金毛: the name of what was just said to be there."""
-        match = _NAMING_ZH.match(view.text.strip()) if lang == "zh" and found else None
+        if not found:
+            return []
+        match = (_NAMING_ZH if lang == "zh" else _NAMED_EN).match(view.text.strip())
         last = next((hit for hit, _ in reversed(found) if hit.form_type), None)
         if match is None or last is None or last.op != "add" or last.entity != self._reading.self_ref:
             return []

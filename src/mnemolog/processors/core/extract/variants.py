@@ -22,6 +22,14 @@ _TOPIC_ZH = re.compile(
     r"(?P<who>)(?P<gone>(?![^我]{0,10}(?:你|您|他|她|它|谁|知道|觉得|说|问|以为|是|如果|让|给|跟|比|被|不))[^，。我]{1,10})"
     r"(?=我(?:最|很|特别|比较|更|一般|都|只|也)?(?:喜欢|讨厌|爱|不喜欢|用|不吃|吃|不爱|喝|不喝))"
 )
+_FROM_ZH = re.compile(
+    rf"(?P<who>{_WHO_ZH})(?P<gone>(?:刚刚?|最近|已经)?(?:把[^，。]{{1,8}}?)?(?:从|由)(?P<before>[^，。]{{1,12}}?))(?=(?:换|改|搬|跳|转|切|迁|升|变)(?:到|成|为|用|去|回|槽|了))"
+)
+_FROM_EN = re.compile(
+    r"(?P<who>(?:i|we|he|she|they)(?:['’]?ve|\shave)?\s(?:(?:just|recently|finally)\s)?(?:switched|moved|changed|migrated|went|converted|relocated|transferred|upgraded))"
+    r"(?P<gone>(?:\sback|\sover)?\sfrom\s(?P<before>[^,]{1,40}?))(?=\sto\s)",
+    re.IGNORECASE,
+)
 _ADJUNCT_EN = re.compile(
     r"(?P<who>(?:i|we|he|she|they|(?:my|our)\s\w+|[A-Z]\w+)\s(?:(?:also|now|currently|still|just|mostly|usually)\s)?"
     r"(?:work|works|worked|live|lives|study|studies|am|is|are|use|uses))(?P<gone>(?:\s(?!at\b|in\b|for\b|on\b|not\b|"
@@ -38,7 +46,7 @@ _HEAD_EN = re.compile(
 
 def without_adjuncts(view: View, lang: str) -> Iterator[View]:
     """Shorter views of a clause in which no sentence form was found as it stands."""
-    patterns = (_WHEN_ZH, _WHERE_ZH, _WHAT_FOR_ZH, _TOPIC_ZH) if lang == "zh" else (_ADJUNCT_EN,)
+    patterns = (_WHEN_ZH, _FROM_ZH, _WHERE_ZH, _WHAT_FOR_ZH, _TOPIC_ZH) if lang == "zh" else (_FROM_EN, _ADJUNCT_EN)
     for pattern in patterns:
         match = pattern.match(view.text)
         if match is not None and match.end("gone") < len(view.text):
