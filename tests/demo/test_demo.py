@@ -77,7 +77,7 @@ def test_it_is_readable_in_80_columns_without_colour_and_its_commands_work(
     story, _, commands = printed.partition("8. Your turn")
     assert not [line for line in story.splitlines() if width(line) > 80]
     typed = [line.strip() for line in commands.splitlines() if " -m mnemolog " in line or line.startswith("  mnemolog ")]
-    assert len(typed) == 6
+    assert len(typed) == 7
     for line in typed:
         words = shlex.split(line) if sys.platform != "win32" else re.findall(r'"[^"]*"|\S+', line)
         words = [word.strip('"') for word in words]

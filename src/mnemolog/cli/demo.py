@@ -80,7 +80,7 @@ class _Demo:
         self._out.lines(("", self._out.paint(text, "bold", "cyan"), ""))
 
     def _play(self, turns: list[StoryTurn]) -> list[dict[str, Any]]:
-        """Adds turn by turn and tells what came of each, as the memory stands at that moment."""
+        """Adds turn by turn and tells what came of each of hers, as the memory stands at that moment."""
         self._heading("1. What was understood, turn by turn" + (" (left out)" if self._brief else ""))
         played = []
         session = ""
@@ -95,17 +95,14 @@ class _Demo:
                 agent_id=turn.agent,
                 occurred_at=turn.occurred_at,
             )
-            if self._brief and not self._out.json:
+            if turn.role != "user" or (self._brief and not self._out.json):
                 continue
             lines = understood_of(self._memory, self._subject, turn.id)
-            played.append({"id": turn.id, "role": turn.role, "content": turn.content, "understood": lines})
-            if turn.role != "user":
-                continue
+            played.append({"id": turn.id, "content": turn.content, "understood": lines})
             if turn.session != session:
                 session = turn.session
                 self._out.line(self._out.paint(f"{turn.occurred_at[:10]}  {session}", "bold"))
-            if not self._brief:
-                self._out.lines(self._turn(turn, lines))
+            self._out.lines(self._turn(turn, lines))
         return played
 
     def _turn(self, turn: StoryTurn, lines: list[str]) -> Iterator[str]:
@@ -174,9 +171,10 @@ def _next(folder: Path, subject: str, tenant: str, out: Output) -> Iterator[str]
     for command, *words in (
         ("add", "I work as a teacher now, and I hate coriander."),
         ("context", "What should I cook tonight?"),
+        ("add", "Maybe I am allergic to cats."),
+        ("pending",),
         ("search", "团子"),
         ("history",),
-        ("pending",),
         ("verify",),
     ):
         yield "  " + _quoted([*program, command, *words, *where])

@@ -25,6 +25,7 @@ __all__ = [
     "hit",
     "pending",
     "quoted",
+    "reason",
     "report",
     "summary",
     "timeline",
@@ -34,6 +35,23 @@ __all__ = [
 
 COLUMNS = 80
 _QUOTE = 60
+_WHY = {
+    "hedged": "only roughly said",
+    "threshold": "not clear enough",
+    "conflict": "it contradicts what is confirmed",
+    "unresolved": "not clear what is meant",
+}
+_NOT_FIRST_HAND = {
+    "hearsay": "hearsay",
+    "speculated": "only a guess",
+    "quoted": "somebody else's words",
+    "hypothetical": "hypothetical",
+    "joke": "perhaps a joke",
+    "question": "only asked",
+    "model": "a model's inference",
+    "assistant": "said by the assistant",
+    "tool": "said by a tool",
+}
 
 
 def day(time: str) -> str:
@@ -118,10 +136,18 @@ def summary(view: SummaryView, paint: Paint) -> Iterator[str]:
         yield fold(line, COLUMNS, "    ", "  - ")
 
 
+def reason(view: PendingView) -> str:
+    """Why it is not believed, in words."""
+    if view.why == "authority":
+        return _NOT_FIRST_HAND.get(view.authority, f"said by {view.authority}")
+    return _WHY.get(view.why, view.why)
+
+
 def pending(view: PendingView, paint: Paint) -> Iterator[str]:
     """A question, what it is about, why it is open."""
     yield paint(fold(view.question, COLUMNS, "  "), "yellow")
-    yield fold(f"{view.form_type}: {view.name}, {view.slot} = {value(view.value)}; {view.why}", COLUMNS, "    ", "  ")
+    whose = f"{view.form_type}: {view.name}, " if view.name else f"{view.form_type}: "
+    yield fold(f"{whose}{view.slot} = {value(view.value)}; {reason(view)}", COLUMNS, "    ", "  ")
     yield paint(fold(f"from {quoted(view.evidence)}", COLUMNS, "    ", "  "), "dim")
     yield paint(f"  {view.pending_id}", "dim")
 

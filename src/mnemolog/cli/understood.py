@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from .show import value
+from .show import reason, value
 
 if TYPE_CHECKING:
     from ..schemas.views import PendingView, TimelineEntry, VersionView
@@ -26,7 +26,7 @@ def understood(
     lines = [_changed(row, names) for row in versions if row.input_id == turn_id]
     lines += [_again(row, names) for row in versions if row.input_id != turn_id and _said_in(row, turn_id)]
     lines += [
-        f"not sure yet: {question.slot} = {value(question.value)} ({question.why})"
+        f"not sure yet: {question.slot} = {value(question.value)} ({reason(question)})"
         for question in questions
         if any(piece.turn_id == turn_id for piece in question.evidence)
     ]
