@@ -23,9 +23,9 @@ from ..projections.store import Store
 from ..projections.weeks import summarise_due
 from ..schemas.codec import derived_id, sha256_hex
 from ..schemas.envelope import Envelope, Position
-from ..schemas.errors import ModelOutputInvalid, ModelUnavailable, StaleDecision
+from ..schemas.errors import Closed, LogError, ModelOutputInvalid, ModelUnavailable, StaleDecision
 from ..schemas.events import CHANGES, DYNAMICS, decode, make
-from ..schemas.inputs import ReextractRequested, Turn
+from ..schemas.inputs import ErasureRequested, ReextractRequested, RetractionRequested, Turn
 from ..schemas.observations import ExtractionFailed, Observation
 from ..schemas.scope import Scope
 from .core.chain import decision_envelope
@@ -74,8 +74,10 @@ class Engine:
         self._sessions: OrderedDict[tuple[str, str], deque[SeenTurn]] = OrderedDict()
         self._parking = ParkingLot(store)
         self._weeks: dict[tuple[str, str], None] = {}
-        self._started = False
         self._lock = threading.RLock()
+        self._stopped = False
+        self.started = False
+        """Whether what an earlier run left behind has been taken up."""
         self.waiting_for: str = ""
         """Why the processor is paused (a model server that is down); empty while all is well."""
 
@@ -86,23 +88,31 @@ class Engine:
         """
         done = 0
         with self._lock:
+            if self._stopped:
+                raise Closed("the memory was closed: open it again")
             self._catch_up()
             end = self._log.end(DYNAMICS) if until is None else until
-            while (start := self._store.cursor().applied_input) < end:
+            while (start := self._store.cursor().applied_input) < end and not self._stopped:
                 records = list(self._log.read(DYNAMICS, start, min(BATCH, end - start)))
                 if not records:
                     break
-                inputs = self._observe(records)
-                if inputs:
-                    self._decide(inputs)
+                inputs, reached = self._observe(records)
+                if reached > start:
+                    self._decide(inputs, reached)
                     done += len(inputs)
                     if progress is not None:
                         progress(len(inputs))
                 self._trim()
-                if len(inputs) < len(records):
+                if self.waiting_for:
                     break
             self._summarise()
         return done
+
+    def stop(self) -> None:
+        """Ends for good what is being processed, after the input that is being understood; returns when it has ended."""
+        self._stopped = True
+        with self._lock:
+            pass
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -124,22 +134,50 @@ class Engine:
 
     # -- observing -----------------------------------------------------------------------------------------------------
 
-    def _observe(self, records: Sequence[Stored]) -> list[_Input]:
-        """Observations of a batch, in order, up to the first turn whose model is unavailable."""
+    def _observe(self, records: Sequence[Stored]) -> tuple[list[_Input], int]:
+        """Observations of a batch, in order, and the offset that they reach: that of the first turn whose model is
+        unavailable, or of the first input that has to see the ones before it in the tables."""
         inputs: list[_Input] = []
         self.waiting_for = ""
+        reached = records[0].offset
         for stored in records:
-            envelope, data = decode(stored.value)
-            about = self._named_turn(stored.scope, data) if isinstance(data, ReextractRequested) else None
-            try:
-                observed = self._observation(stored, envelope, data, about)
-            except ModelUnavailable as error:
-                self.waiting_for = str(error)
-                _log.warning("extraction waits: %s", error)
+            if self._stopped:
                 break
-            recorded = self._observation_envelope(stored, envelope, observed)
-            inputs.append(_Input(stored, envelope, data, observed, recorded, about))
-        return inputs
+            if stored.scope not in self._parking.scopes:
+                try:
+                    envelope, data = decode(stored.value)
+                except LogError as error:
+                    if inputs:
+                        break  # those before it first
+                    self._parking.park(stored.scope, stored.offset, "", error)
+                    reached = stored.offset + 1
+                    continue
+                if isinstance(data, ReextractRequested) and inputs:
+                    break  # the turn that it names may be one of them
+                # A record that lies there twice counts once, whoever wrote it.
+                first = self._log.position_of(envelope.scope, envelope.source, envelope.id)
+                if first is None or first.offset == stored.offset:
+                    try:
+                        inputs.append(self._input(stored, envelope, data))
+                    except ModelUnavailable as error:
+                        self.waiting_for = str(error)
+                        _log.warning("extraction waits: %s", error)
+                        break
+                    if isinstance(data, RetractionRequested | ErasureRequested):
+                        # What it hides is in no later turn's window.
+                        self._forget_sessions(stored.scope)
+                        return inputs, stored.offset + 1
+            reached = stored.offset + 1
+        return inputs, reached
+
+    def _input(self, stored: Stored, envelope: Envelope, data: msgspec.Struct) -> _Input:
+        about = self._named_turn(stored.scope, data) if isinstance(data, ReextractRequested) else None
+        observed = self._observation(stored, envelope, data, about)
+        return _Input(stored, envelope, data, observed, self._observation_envelope(stored, envelope, observed), about)
+
+    def _forget_sessions(self, scope: str) -> None:
+        for key in [key for key in self._sessions if key[0] == scope]:
+            del self._sessions[key]
 
     def _observation(
         self, stored: Stored, envelope: Envelope, data: msgspec.Struct, about: SeenTurn | None
@@ -231,7 +269,7 @@ class Engine:
 
     # -- deciding ------------------------------------------------------------------------------------------------------
 
-    def _decide(self, inputs: Sequence[_Input]) -> None:
+    def _decide(self, inputs: Sequence[_Input], reached: int) -> None:
         """Decides a batch and makes it durable; where another processor got in between, what it decided is read back."""
         touched: _Touched = {}
         decided, records = self._speculate(inputs, touched)
@@ -250,7 +288,7 @@ class Engine:
             raise
         if hashes != [item.hash for item in decided]:
             raise RuntimeError("the log stored other bytes than were decided")
-        self._project(decided, touched, self._log.end(CHANGES), inputs[-1].stored.offset + 1)
+        self._project(decided, touched, self._log.end(CHANGES), reached)
 
     def _speculate(self, inputs: Sequence[_Input], touched: _Touched) -> tuple[list[DecidedInput], list[Envelope]]:
         """Decisions of a batch, each made on the state that the one before left behind; nothing is written yet."""
@@ -319,32 +357,34 @@ class Engine:
                     )
                     touched.setdefault(item.scope, {}).update(dict.fromkeys(keys))
                 self._project(batch, touched, batch[-1].changes_offset + 1, batch[-1].offset + 1)
-        if not self._started:
-            self._started = True
+        if not self.started:
             summarise_due(self._log, self._store, self._projector)
             self._parking.reload()
-            for scope, parked in list(self._parking.scopes.items()):
-                self._try_again(scope, parked)
+            settled = [self._try_again(scope, parked) for scope, parked in list(self._parking.scopes.items())]
+            self.started = all(settled)
 
-    def _try_again(self, scope: str, parked: Parked) -> None:
-        """The waiting inputs of a parked scope, below the cursor; it is parked again where it still cannot be decided."""
+    def _try_again(self, scope: str, parked: Parked) -> bool:
+        """The waiting inputs of a parked scope, below the cursor; it is parked again where it still cannot be decided. Returns
+        whether that is settled: it is not while a model is unavailable."""
         self._parking.take_up(scope)
+        self._forget_sessions(scope)
         end = self._store.cursor().applied_input
         start = parked.offset
         while start < end:
             records = [item for item in self._log.read(DYNAMICS, start, BATCH, scope=Scope.parse(scope)) if item.offset < end]
             if not records:
                 break
-            inputs = self._observe(records)
+            inputs, reached = self._observe(records)
             if inputs:
-                self._decide(inputs)
+                self._decide(inputs, reached)
             if scope in self._parking.scopes:
-                return
-            if len(inputs) < len(records):
-                self._parking.park(scope, records[len(inputs)].offset, "", ModelUnavailable(self.waiting_for))
-                return
-            start = records[-1].offset + 1
+                return True
+            if self.waiting_for or self._stopped:
+                self._parking.put_back(scope, msgspec.structs.replace(parked, offset=reached))
+                return False
+            start = reached
         self._parking.release(scope)
+        return True
 
     def _state(self, scope: str) -> ScopeState:
         state = self._states.get(scope)

@@ -7,25 +7,12 @@ import logging
 from collections.abc import Mapping
 from types import MappingProxyType
 
-import msgspec
-import sqlalchemy as sa
-
+from ..projections.parked import Parked, note_parked, parked_scopes
 from ..projections.store import Store
-from ..projections.tables import store_meta
 
 __all__ = ["Parked", "ParkingLot"]
 
 _log = logging.getLogger("mnemolog.processor")
-_KIND = "parked:"
-
-
-class Parked(msgspec.Struct, frozen=True):
-    """Where a scope stands still and why. `tries`: how many starts of a processor have met it there."""
-
-    offset: int
-    input_id: str
-    error: str
-    tries: int
 
 
 class ParkingLot:
@@ -34,13 +21,12 @@ class ParkingLot:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._parked: dict[str, Parked] = {}
+        self._taken_up: dict[str, Parked] = {}
         self.reload()
 
     def reload(self) -> None:
         with self._store.reading() as (connection, _):
-            query = sa.select(store_meta.c.name, store_meta.c.value).where(store_meta.c.name.startswith(_KIND, autoescape=True))
-            notes = connection.execute(query.order_by(store_meta.c.name)).all()
-        self._parked = {name.removeprefix(_KIND): msgspec.json.decode(value, type=Parked) for name, value in notes}
+            self._parked = parked_scopes(connection)
 
     @property
     def scopes(self) -> Mapping[str, Parked]:
@@ -48,11 +34,10 @@ class ParkingLot:
 
     def park(self, scope: str, offset: int, input_id: str, error: BaseException) -> None:
         """Keeps the place and raises the alarm."""
-        before = self._parked.get(scope)
+        before = self._parked.get(scope) or self._taken_up.get(scope)
         tries = before.tries + 1 if before is not None and before.offset == offset else 1
         parked = Parked(offset, input_id, f"{type(error).__name__}: {error}"[:2000], tries)
-        self._parked[scope] = parked
-        self._note(scope, msgspec.json.encode(parked).decode())
+        self.put_back(scope, parked)
         _log.error(
             "scope %s is parked at input %s (offset %d): %s. Its turns are kept and searchable; it is tried again at the next "
             "start. Please report this.",
@@ -65,15 +50,17 @@ class ParkingLot:
 
     def take_up(self, scope: str) -> None:
         """Lets the scope be tried again; its place stays noted until `release`, in case the process dies on the way."""
-        self._parked.pop(scope, None)
+        parked = self._parked.pop(scope, None)
+        if parked is not None:
+            self._taken_up[scope] = parked
+
+    def put_back(self, scope: str, parked: Parked) -> None:
+        """The scope has to wait on, at this place."""
+        self._parked[scope] = parked
+        note_parked(self._store, scope, parked)
 
     def release(self, scope: str) -> None:
         """The scope has caught up."""
-        self._note(scope, None)
+        note_parked(self._store, scope, None)
+        self._taken_up.pop(scope, None)
         _log.info("scope %s goes on", scope)
-
-    def _note(self, scope: str, value: str | None) -> None:
-        with self._store.writing() as (connection, _):
-            connection.execute(sa.delete(store_meta).where(store_meta.c.name == _KIND + scope))
-            if value is not None:
-                connection.execute(sa.insert(store_meta), [{"name": _KIND + scope, "value": value}])

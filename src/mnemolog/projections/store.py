@@ -317,9 +317,7 @@ class Store(StoreBase):
     def session_turns(self, scope: Scope | str, session: str, before_offset: int, limit: int) -> list[TurnView]:
         """The last `limit` turns of a session before a dynamics offset, oldest first."""
         with self.reading() as (connection, t):
-            query = self._turns(connection, t, scope).where(
-                t.turns.c.session == session, t.turns.c.position < before_offset, t.turns.c.folded == 0
-            )
+            query = self._turns(connection, t, scope).where(t.turns.c.session == session, t.turns.c.position < before_offset)
             rows = connection.execute(query.order_by(t.turns.c.position.desc()).limit(limit)).all()
             return [_turn_view(row) for row in reversed(rows)]
 

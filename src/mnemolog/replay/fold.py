@@ -7,19 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
 import msgspec
-import sqlalchemy as sa
 
 from ..processors.core.ports import EventLog
-from ..processors.parking import Parked
 from ..projections.projector import DecidedInput, Projector
 from ..projections.reader import MissingInput, decided_inputs, records
-from ..projections.tables import store_meta
 from ..schemas.errors import Undecodable
 from ..schemas.events import DYNAMICS, decode
 from ..schemas.scope import Scope
 from .states import StateFolder
 
-__all__ = ["Fold", "Problem", "parked_scopes"]
+__all__ = ["Fold", "Problem"]
 
 BATCH = 500
 """Decided inputs per write; other writers of the same database get their turn in between."""
@@ -138,11 +135,3 @@ class Fold:
         known = self._first.get(scope)
         if known is None or offset < known.offset:
             self._first[scope] = problem
-
-
-def parked_scopes(connection: sa.Connection) -> dict[str, int]:
-    """The scopes that stand still, and the dynamics offset of the input that each waits at."""
-    query = sa.select(store_meta.c.name, store_meta.c.value).where(store_meta.c.name.startswith("parked:", autoescape=True))
-    return {
-        row[0].removeprefix("parked:"): msgspec.json.decode(row[1], type=Parked).offset for row in connection.execute(query)
-    }

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 
 from ..processors.core.ports import EventLog
 from ..projections.digest import digest_scope, digest_store, projected_scopes, total_digest
+from ..projections.parked import parked_offsets
 from ..projections.projector import DecidedInput, Projector
 from ..projections.reader import records
 from ..projections.store import Store
@@ -24,7 +25,7 @@ from ..projections.tables import PROJECTED, Tables, tables
 from ..schemas.errors import Busy, LogError
 from ..schemas.events import SUMMARIES, decode
 from ..schemas.inputs import Turn
-from .fold import Fold, parked_scopes
+from .fold import Fold
 from .states import StateFolder
 
 __all__ = ["RebuildReport", "rebuild"]
@@ -132,7 +133,7 @@ class _Rebuild:
             applied_input=offsets["dynamics"],
         )
         self._fold.note(items)
-        self._fold.look_for_undecided(offsets["dynamics"], parked_scopes(connection))
+        self._fold.look_for_undecided(offsets["dynamics"], parked_offsets(connection))
         self._refuse_a_broken_log()
         start = self._store.read_offsets(connection, new)["summaries"]
         found = list(records(self._log, SUMMARIES, start, offsets["summaries"]))
@@ -146,7 +147,7 @@ class _Rebuild:
 
     def _look(self, end: int) -> None:
         with self._store.reading() as (connection, _):
-            parked = parked_scopes(connection)
+            parked = parked_offsets(connection)
         self._fold.look_for_undecided(end, parked)
 
     def _refuse_a_broken_log(self) -> None:

@@ -13,11 +13,12 @@ import sqlalchemy as sa
 from ..processors.core.ports import EventLog
 from ..projections.compare import Difference, compare_scope
 from ..projections.digest import digest_scope, projected_scopes, total_digest
+from ..projections.parked import parked_offsets
 from ..projections.projector import DecidedInput, Projector
 from ..projections.store import Store
 from ..projections.tables import Tables
 from ..schemas.scope import Scope
-from .fold import Fold, Problem, parked_scopes
+from .fold import Fold, Problem
 from .states import StateFolder
 
 __all__ = ["Decide", "Difference", "Problem", "VerifyReport", "verify"]
@@ -78,7 +79,7 @@ def verify(
             fold = Fold(log, projector, StateFolder(replayed), scope=only, seen=seen)
             fold.advance(offsets["changes"])
             projector.apply_summaries(log, offsets["summaries"], scope=only)
-            fold.look_for_undecided(offsets["dynamics"], parked_scopes(connection))
+            fold.look_for_undecided(offsets["dynamics"], parked_offsets(connection))
             with replayed.reading() as (fresh, fresh_tables):
                 return _report(fold, drift, _Side(connection, live, only), _Side(fresh, fresh_tables, only))
         finally:

@@ -1,0 +1,54 @@
+"""Which scopes stand still, and where: noted beside the read models, so that every process that opens them knows it."""
+
+from __future__ import annotations
+
+import msgspec
+import sqlalchemy as sa
+
+from ..schemas.scope import Scope
+from .dialect import upsert
+from .store import Store
+from .tables import store_meta
+
+__all__ = ["Parked", "note_parked", "parked_at", "parked_offsets", "parked_scopes"]
+
+_KIND = "parked:"
+
+
+class Parked(msgspec.Struct, frozen=True):
+    """Where a scope stands still and why. `tries`: how many starts of a processor have met it there."""
+
+    offset: int
+    input_id: str
+    error: str
+    tries: int
+
+
+def parked_scopes(connection: sa.Connection) -> dict[str, Parked]:
+    """All that stand still, by scope."""
+    query = sa.select(store_meta.c.name, store_meta.c.value).where(store_meta.c.name.startswith(_KIND, autoescape=True))
+    rows = connection.execute(query.order_by(store_meta.c.name))
+    return {name.removeprefix(_KIND): msgspec.json.decode(value, type=Parked) for name, value in rows}
+
+
+def parked_offsets(connection: sa.Connection) -> dict[str, int]:
+    """The scopes that stand still, and the dynamics offset of the input that each waits at."""
+    return {scope: parked.offset for scope, parked in parked_scopes(connection).items()}
+
+
+def parked_at(store: Store, scope: Scope | str) -> int | None:
+    """Where a scope stands still: its inputs from there on wait although the cursor has passed them. None where it goes on."""
+    with store.reading() as (connection, _):
+        query = sa.select(store_meta.c.value).where(store_meta.c.name == f"{_KIND}{scope}")
+        value = connection.execute(query).scalar_one_or_none()
+    return None if value is None else msgspec.json.decode(value, type=Parked).offset
+
+
+def note_parked(store: Store, scope: str, parked: Parked | None) -> None:
+    """Notes that a scope stands still; with None that it goes on."""
+    with store.writing() as (connection, _):
+        if parked is None:
+            connection.execute(sa.delete(store_meta).where(store_meta.c.name == _KIND + scope))
+        else:
+            row = {"name": _KIND + scope, "value": msgspec.json.encode(parked).decode()}
+            connection.execute(upsert(store_meta, connection.dialect.name), [row])
