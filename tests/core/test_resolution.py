@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from core.said import DAY, ME, Resolver, at, cand, enum, kinds, money, of, text
 from mnemolog.schemas import changes as ch
-from mnemolog.schemas.observations import EntityRef
+from mnemolog.schemas.observations import Candidate, EntityRef
 from mnemolog.schemas.values import Value
 
 PROJECT = EntityRef("named", "Apollo")
@@ -18,7 +20,7 @@ def r() -> Resolver:
     return Resolver()
 
 
-def budget(value: Value | None, **fields: object):  # type: ignore[no-untyped-def]
+def budget(value: Value | None, **fields: Any) -> Candidate:
     return cand("budget", value, form_type="project", entity=fields.pop("entity", CURRENT), **fields)
 
 

@@ -141,7 +141,7 @@ class Draft:
                 slot=place.slot,
                 version=self.state.count[slot_key(place.form_id, place.slot)] + 1,
                 value=standing.value,
-                status="confirmed",
+                status=standing.status,
                 reason="late",
                 element=place.element,
                 confidence=standing.confidence,

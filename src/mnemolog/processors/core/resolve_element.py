@@ -35,9 +35,11 @@ def add_element(draft: Draft, form: Form, claim: Claim, value: Value, declared: 
     current = place.current if place is not None else None
     if place is not None and current is not None and claim.when >= current.valid_from:
         draft.reinforce(place, current, claim)
-    elif newer_against or (standing is not None and claim.when < standing.valid_from):
+    elif newer_against or (standing is not None and claim.when < standing.since):
         in_force = in_force_at(place, claim.when) if place is not None else None
-        file_late(draft, form, claim, value, place, in_force, "late")
+        filed = file_late(draft, form, claim, value, place, in_force, "late")
+        if filed and place is not None and standing is not None and standing.valid_from <= claim.when < standing.since:
+            draft.reassert(form, place, standing)
     else:
         coarser = [
             kept

@@ -37,8 +37,8 @@ def set_value(draft: Draft, form: Form, claim: Claim, declared: Slot) -> None:
             file_late(draft, form, claim, value, place, wrong, "corrected")
             return
     if place is not None and standing is not None and claim.when < standing.since:
-        within = claim.when >= standing.valid_from and standing.value is not None
-        if not (within and standing.value is not None and is_finer(value, standing.value, declared)):
+        within = claim.when >= standing.valid_from
+        if not (within and current is not None and current.value is not None and is_finer(value, current.value, declared)):
             in_force = in_force_at(place, claim.when)
             filed = file_late(draft, form, claim, value, place, in_force, "corrected" if claim.correction else "late")
             if filed and within:
@@ -84,7 +84,18 @@ def end_value(draft: Draft, form: Form, claim: Claim, declared: Slot) -> bool:
             _retire(draft, form, claim, place, current, declared)
             draft.close_pending(form, claim.slot, current.value, many=declared.many)
             ended = True
+        elif standing is not None and claim.evidence and _over(standing, claim):
+            # Said to be over once more: what was true in between and comes to light later does not bring it back.
+            draft.reinforce(place, standing, claim)
+            ended = True
     return ended
+
+
+def _over(standing: Version, claim: Claim) -> bool:
+    """Whether what the claim ends is known to have ended."""
+    if standing.status != "retired":
+        return False
+    return claim.value is None or (standing.value is not None and same(claim.value, standing.value))
 
 
 def _ended_elements(draft: Draft, form: Form, claim: Claim, declared: Slot) -> list[Place]:
