@@ -75,7 +75,9 @@ def render(schema: dict[str, Any]) -> bytes:
 
 def read_schema(event_type: str, version: int) -> dict[str, Any]:
     """The packaged schema of any version, current or older; raises FileNotFoundError where there is none."""
-    schema: dict[str, Any] = orjson.loads(files("mnemolog.schemas").joinpath("json", file_name(event_type, version)).read_bytes())
+    schema: dict[str, Any] = orjson.loads(
+        files("mnemolog.schemas").joinpath("json", file_name(event_type, version)).read_bytes()
+    )
     return schema
 
 
