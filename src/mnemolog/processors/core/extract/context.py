@@ -86,16 +86,18 @@ _WEEK = re.compile(r"(\d{4})-W(\d\d)$")
 
 
 def moment_of(value: Value, utc_offset: int) -> str | None:
-    """The first moment of a date value on the speaker's clock, in the fixed UTC form."""
+    """The first moment of a date value, in the fixed UTC form: a time of day on the speaker's clock; a whole day (or more) as
+    that calendar day in UTC, so that 12 March is shown as 12 March wherever it was said."""
     data = value.data if isinstance(value.data, str) else ""
     zone = timezone(timedelta(minutes=utc_offset))
     try:
         if week := _WEEK.match(data):
             day = date.fromisocalendar(int(week[1]), int(week[2]), 1)
-            found = datetime(day.year, day.month, day.day, tzinfo=zone)
+            found = datetime(day.year, day.month, day.day, tzinfo=UTC)
         elif parts := _DATE.match(data):
             year, month, number, hour, minute = (int(part) if part else None for part in parts.groups())
-            found = datetime(year or 1, month or 1, number or 1, hour or 0, minute or 0, tzinfo=zone)
+            kept = UTC if hour is None else zone
+            found = datetime(year or 1, month or 1, number or 1, hour or 0, minute or 0, tzinfo=kept)
         else:
             return None
         return to_text(found.astimezone(UTC))
