@@ -9,13 +9,15 @@ from collections.abc import Iterable
 import sqlalchemy as sa
 
 from ..processors.core.evolve import apply
+from ..processors.core.ports import EventLog
 from ..processors.core.state import ScopeState, dump, load
 from ..projections.projector import DecidedInput
+from ..projections.reader import decided_inputs
 from ..projections.store import Store
 from ..schemas.envelope import Position
 from ..schemas.scope import Scope
 
-__all__ = ["StateFolder"]
+__all__ = ["StateFolder", "fold_states"]
 
 LOADED = 256
 """Scopes whose state is kept in memory between batches."""
@@ -51,3 +53,14 @@ class StateFolder:
         while len(self._states) > LOADED:
             self._states.popitem(last=False)
         return rows
+
+
+def fold_states(log: EventLog, scope: Scope | None = None) -> dict[str, ScopeState]:
+    """Read, decode and fold, with nothing written: the state of every scope (or of one) that the log leads to."""
+    states: dict[str, ScopeState] = {}
+    for item in decided_inputs(log, 0, scope=scope):
+        state = states.get(item.scope)
+        if state is None:
+            state = states[item.scope] = ScopeState.empty(item.input.scope)
+        apply(state, item.decision, item.input, item.data, Position(0, 0, item.offset), item.hash)
+    return states
