@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemolog.adapters.vectors.scan import ScanVectors
-from mnemolog.processors.core.text import terms
+from mnemolog.processors.core.text import query_terms, terms
 from mnemolog.query.recall import Recall
 from mnemolog.schemas.observations import Evidence
 from mnemolog.schemas.scope import Scope
@@ -22,7 +22,7 @@ START = "2026-05-04T09:00:00.000000Z"
 
 
 class HashingEmbedder:
-    """Each word is a direction: texts are close where they share words. No model, no meaning."""
+    """Each word is a direction: texts are close where they share words that name something. No model."""
 
     name = "hashing/64"
     dim = 64
@@ -30,7 +30,7 @@ class HashingEmbedder:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         vectors = np.zeros((len(texts), self.dim), np.float32)
         for row, text in enumerate(texts):
-            for term in terms(text) or [""]:
+            for term in query_terms(text) or [""]:
                 seed = int.from_bytes(hashlib.sha256(term.encode()).digest()[:8], "big")
                 vectors[row] += np.random.default_rng(seed).standard_normal(self.dim).astype(np.float32)
             vectors[row] /= np.linalg.norm(vectors[row])

@@ -31,11 +31,15 @@ _RESEMBLES = 0.2
 """Of the nearest 20, those at least this close count as found by meaning: with the default embedder questions lie at .11
 (spread .11) from any turn and at .27 from one that answers them."""
 SIGNALS = ("vectors", "vectors_nearby", "keywords", "keywords_nearby", "speaker", "period")
-WEIGHTS: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0, 1.0, 3.0)
+WEIGHTS: tuple[float, ...] = (0.5, 1.0, 0.25, 0.5, 1.0, 3.0)
+"""Chosen on half of LongMemEval: `benchmarks/eval_recall.py` tells which half, and what the other half and LoCoMo say. A
+turn's own words weigh a little beside those of its surroundings, so that of three neighbours the right one comes first."""
 _SPREAD = 0.1
 """One unit of closeness: the spread of cosines between a question and the turns of a conversation."""
 _SPREAD_NEARBY = 0.07
-_LEAST_SPREAD = 0.1
+_LEXICAL_BOUNDS = (0.1, 0.15)
+_SPEAKER_BOUNDS = (0.1, 1.0)
+"""The least and the most that the spread of a signal is taken for, as shares of its highest value."""
 
 
 class RankedTurn(NamedTuple):
@@ -163,8 +167,11 @@ def _in_units(signals: NDArray[np.float32]) -> NDArray[np.float32]:
     units[0] = signals[0] / _SPREAD
     units[1] = signals[1] / _SPREAD_NEARBY
     rest = signals[2:5]
-    # Where nearly all turns score alike, what little they differ by means little.
-    spread = np.maximum(rest.std(axis=1, keepdims=True), _LEAST_SPREAD * rest.max(axis=1, keepdims=True))
+    most = rest.max(axis=1, keepdims=True)
+    # Words count by their spread over the turns, within bounds that keep a small memory in line with a large one: where nearly
+    # all turns score alike their differences mean little, and among a handful of turns one match is still a match.
+    bounds = np.array([_LEXICAL_BOUNDS, _LEXICAL_BOUNDS, _SPEAKER_BOUNDS], np.float32)
+    spread = np.clip(rest.std(axis=1, keepdims=True), bounds[:, :1] * most, bounds[:, 1:] * most)
     units[2:5] = (rest - rest.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1)
     units[5] = signals[5]
     return units
