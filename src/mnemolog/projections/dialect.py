@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import event, exc
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.pool import StaticPool
 
@@ -93,10 +94,10 @@ class Database:
     def _errors(self) -> Iterator[None]:
         try:
             yield
-        except sa.exc.DBAPIError as error:
+        except exc.DBAPIError as error:
             raise self._translated(error) or error from error
 
-    def _translated(self, error: sa.exc.DBAPIError) -> MnemologError | None:
+    def _translated(self, error: exc.DBAPIError) -> MnemologError | None:
         text = str(error.orig)
         if not isinstance(error.orig, sqlite3.Error):
             return None
@@ -146,7 +147,7 @@ class Database:
             write = connection.get_execution_options().get("mnemolog_write", False)
             connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
-        sa.event.listen(self.engine, "begin", begin)
+        event.listen(self.engine, "begin", begin)
 
 
 def _may_write(path: Path) -> bool:

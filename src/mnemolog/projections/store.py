@@ -315,7 +315,7 @@ class Store(StoreBase):
         return [found[offset] for offset in offsets if offset in found]
 
     def session_turns(self, scope: Scope | str, session: str, before_offset: int, limit: int) -> list[TurnView]:
-        """The last `limit` turns of a session before a dynamics offset, oldest first."""
+        """The last `limit` turns of a session before a dynamics offset, repetitions included, oldest first."""
         with self.reading() as (connection, t):
             query = self._turns(connection, t, scope).where(t.turns.c.session == session, t.turns.c.position < before_offset)
             rows = connection.execute(query.order_by(t.turns.c.position.desc()).limit(limit)).all()
