@@ -54,9 +54,9 @@ def excerpt_line(hit: Hit, question: Question) -> str:
         return ""
     who = harmless(hit.speaker) or words["me" if hit.role == "user" else hit.role or "me"]
     marks = ""
-    if hit.status == "superseded":
+    if hit.status in ("superseded", "partly_superseded"):
         mark = words["superseded"].format(day=day(hit.until)) if hit.until else words["superseded_undated"]
-        marks += f" [{mark}]"
+        marks += f" [{words['partly'] if hit.status == 'partly_superseded' else ''}{mark}]"
     if hit.confidence < 1:
         marks += f" [{words['resembles']}]"
     return f"- [{day(hit.occurred_at)}, {who}] {said}{marks}"

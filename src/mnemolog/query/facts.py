@@ -35,6 +35,8 @@ class Facts:
         self.versions = list(versions)
         self.standing = [_standing(form, slot, registry) for form in self.forms for slot in form.slots]
         self.outdated = _outdated(self.versions)
+        self.current = frozenset(piece.turn_id for version in self.versions if version.current for piece in version.evidence)
+        """Turns that speak of values that stand."""
         self._holding: dict[str, int] = {}
         for standing in self.standing:
             for term in standing.terms:
@@ -60,16 +62,14 @@ def _standing(form: FormView, slot: SlotView, registry: Registry) -> Standing:
 
 
 def _outdated(versions: Sequence[VersionView]) -> dict[str, str | None]:
-    """Turns that speak only of values that stand no longer, and since when (None: not known)."""
-    current = {piece.turn_id for version in versions if version.current for piece in version.evidence}
+    """Turns that speak of values that stand no longer, and since when (None: not known)."""
     outdated: dict[str, str | None] = {}
     for version in versions:
         if version.current or version.status in ("scheduled", "retired") or version.value is None:
             continue
         for piece in version.evidence:
-            if piece.turn_id not in current:
-                until = outdated.get(piece.turn_id)
-                outdated[piece.turn_id] = max(until, version.valid_to) if until and version.valid_to else version.valid_to
+            until = outdated.get(piece.turn_id)
+            outdated[piece.turn_id] = max(until, version.valid_to) if until and version.valid_to else version.valid_to
     return outdated
 
 

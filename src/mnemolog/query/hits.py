@@ -9,12 +9,12 @@ import msgspec
 __all__ = ["Hit", "HitKind", "HitStatus"]
 
 HitKind = Literal["slot", "turn", "event", "summary"]
-HitStatus = Literal["current", "superseded", "scheduled", "retired", "said", "happened"]
+HitStatus = Literal["current", "superseded", "partly_superseded", "scheduled", "retired", "said", "happened"]
 
 
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
-    """`status` of a slot is current, superseded (an old value), scheduled (not yet) or retired; a turn was `said`, an event
-    `happened`: what they state need not be true any more."""
+    """`status` of a slot is current, superseded (an old value), scheduled (not yet) or retired. A turn was `said`, or is
+    superseded or partly_superseded where all or some of the values it states are old; an event `happened`."""
 
     kind: HitKind
     text: str

@@ -1,5 +1,5 @@
 """The net under every question: the turns themselves, raw and dated, as they were said. What is hidden or expired is not
-there, and a turn that speaks only of a value that stands no longer says so."""
+there, and a turn that speaks of a value that stands no longer says so."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ class TurnSearch:
         }
 
     def _hit(self, ranked: RankedTurn, turn: TurnView) -> Hit:
-        outdated = self._facts.of(ranked.scope).outdated
+        facts = self._facts.of(ranked.scope)
+        outdated = facts.outdated
         old = turn.event_id in outdated
         return Hit(
             kind="turn",
@@ -86,7 +87,7 @@ class TurnSearch:
             scope=ranked.scope,
             event_ids=[turn.event_id],
             occurred_at=turn.occurred_at,
-            status="superseded" if old else "said",
+            status=("partly_superseded" if turn.event_id in facts.current else "superseded") if old else "said",
             until=(outdated[turn.event_id] or "") if old else "",
             confidence=1.0 if ranked.has_words else _BY_VECTOR_ALONE,
             routes=_routes(ranked),
