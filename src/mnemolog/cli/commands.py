@@ -183,6 +183,8 @@ def context(args: argparse.Namespace) -> int:
         out.lines(show.context(found, quotes, out.paint))
     elif str(found):
         out.line(str(found))
+    else:
+        out.note("nothing is known that bears on that")
     return Exit.OK
 
 

@@ -22,7 +22,7 @@ BATCH = 256
 """Turns per append: one wait for the disk for all of them."""
 _BATCH_BYTES = 8 * 1024 * 1024
 _WHOSE = "give the record a subject or user_id, or name one for all of them: --user NAME"
-_PLACES = ("content", "metadata")
+_BULKY = ("content", "metadata")
 
 
 class _Appended(Protocol):
@@ -76,11 +76,19 @@ class ImportReport(msgspec.Struct):
         return self.read == self.appended + self.already_there + self.rejected
 
 
+class _Ready(msgspec.Struct, frozen=True):
+    """A record as an event. `dated`: the time in it is not just the time of this run."""
+
+    place: Place
+    event: Envelope
+    dated: bool
+
+
 class Importer:
     """Sends records to a sink in batches.
 
     time_of: the event time that an id is already recorded with, or None. It is asked only for records without a time of their
-    own: on a second run they keep the time of the first, and so stay the same turns.
+    own, once they conflict with what is there: on a second run they keep the time of the first, and so stay the same turns.
     """
 
     def __init__(
@@ -116,8 +124,8 @@ class Importer:
             done.read = done.appended + done.already_there + done.rejected  # the rest of a batch was not looked at
         return done
 
-    def _batches(self, found: Iterable[Record | Bad]) -> Iterator[list[tuple[Place, Envelope]]]:
-        batch: list[tuple[Place, Envelope]] = []
+    def _batches(self, found: Iterable[Record | Bad]) -> Iterator[list[_Ready]]:
+        batch: list[_Ready] = []
         size = 0
         for item in found:
             self.report.read += 1
@@ -125,12 +133,12 @@ class Importer:
                 self._reject(item.place, item.field, f"{item.field}: {item.reason}")
             else:
                 try:
-                    event = self.event(item)
+                    ready = self._ready(item)
                 except InvalidInput as error:
                     self._reject(item.place, error.field, str(error))
                 else:
-                    batch.append((item.place, event))
-                    size += sum(len(str(event.data.get(name, ""))) for name in _PLACES)
+                    batch.append(ready)
+                    size += sum(len(str(ready.event.data.get(name, ""))) for name in _BULKY)
             if self._strict and self.report.rejected:
                 break
             if len(batch) >= BATCH or size >= _BATCH_BYTES:
@@ -138,7 +146,7 @@ class Importer:
                 batch, size = [], 0
         yield batch
 
-    def event(self, record: Record) -> Envelope:
+    def _ready(self, record: Record) -> _Ready:
         """The input event of a record. Raises InvalidInput naming the field."""
         fields = self._mapper.apply(record.fields)
         scope = self._scope(fields)
@@ -148,11 +156,16 @@ class Importer:
                 fields[ours] = value
         if fields.get("id") is None:
             fields["id"] = self._derived(scope, fields, record.place)
-        if "occurred_at" not in fields and isinstance(fields["id"], str):
-            recorded = self._time_of(scope, self._defaults.source, fields["id"])
-            if recorded is not None:
-                fields["occurred_at"] = recorded
-        return turns_of(fields, scope, now=self._now, source=self._defaults.source)[0]
+        event = turns_of(fields, scope, now=self._now, source=self._defaults.source)[0]
+        return _Ready(record.place, event, "occurred_at" in fields)
+
+    def _dated(self, ready: _Ready) -> _Ready:
+        """With the time that the same id is recorded with, where the record says none."""
+        event = ready.event
+        recorded = None if ready.dated else self._time_of(event.scope, event.source, event.id)
+        if recorded is not None:
+            event = msgspec.structs.replace(event, time=recorded, data={**event.data, "occurred_at": recorded})
+        return _Ready(ready.place, event, True)
 
     def _scope(self, fields: dict[str, Any]) -> Scope:
         tenant, subject = fields.pop("tenant", None), fields.pop("subject", None)
@@ -172,20 +185,22 @@ class Importer:
             return text
         return derived_id(scope.tenant, scope.subject, self._defaults.name, f"{session}#{place}", "import", 0)
 
-    def _send(self, batch: Sequence[tuple[Place, Envelope]]) -> None:
+    def _send(self, batch: Sequence[_Ready]) -> None:
         """Appends a batch; where one of it conflicts with what is there, halves it until that one stands alone."""
         if not batch:
             return
         try:
-            fresh = self._sink.add_events([event for _, event in batch]).fresh
+            fresh = self._sink.add_events([ready.event for ready in batch]).fresh
         except ConflictingContent as error:
-            if len(batch) == 1:
-                self._reject(batch[0][0], "id", f"id: {error}")
-                return
-            middle = len(batch) // 2
-            self._send(batch[:middle])
-            if not (self._strict and self.report.rejected):
-                self._send(batch[middle:])
+            if not all(ready.dated for ready in batch):
+                self._send([self._dated(ready) for ready in batch])
+            elif len(batch) == 1:
+                self._reject(batch[0].place, "id", f"id: {error}")
+            else:
+                middle = len(batch) // 2
+                self._send(batch[:middle])
+                if not (self._strict and self.report.rejected):
+                    self._send(batch[middle:])
             return
         self.report.appended += fresh
         self.report.already_there += len(batch) - fresh
