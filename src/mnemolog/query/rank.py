@@ -32,8 +32,9 @@ _RESEMBLES = 0.2
 (spread .11) from any turn and at .27 from one that answers them."""
 SIGNALS = ("vectors", "vectors_nearby", "keywords", "keywords_nearby", "speaker", "period")
 WEIGHTS: tuple[float, ...] = (0.5, 1.0, 0.25, 0.5, 1.0, 3.0)
-"""Chosen on half of LongMemEval: `benchmarks/eval_recall.py` tells which half, and what the other half and LoCoMo say. A
-turn's own words weigh a little beside those of its surroundings, so that of three neighbours the right one comes first."""
+"""From the best of a grid on half of LongMemEval, within its noise but not its very best: a turn's own words keep a little
+weight, so that of three neighbours the right one comes first. LoCoMo's figures of the candidates had been seen by then, and
+those of LongMemEval's other half: neither is a blind test of these weights. Equal weights are the untuned comparison."""
 _SPREAD = 0.1
 """One unit of closeness: the spread of cosines between a question and the turns of a conversation."""
 _SPREAD_NEARBY = 0.07
