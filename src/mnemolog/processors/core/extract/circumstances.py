@@ -6,13 +6,14 @@ import re
 
 import msgspec
 
+from ....schemas.times import local
 from ....schemas.values import Value
 from .acts import Act
 from .context import Hit, Reading
 from .lexicon import Entry
 from .segment import Clause, Sentence
 from .slot_values import typed_value
-from .things import entry_of
+from .things import entry_of, same_currency
 
 __all__ = ["told"]
 
@@ -100,7 +101,7 @@ def _valid_from(reading: Reading, sentence: Sentence, part: Clause, hit: Hit) ->
             since = True
         data = found.value.data if isinstance(found.value.data, str) else ""
         past = moment <= reading.turn.occurred_at
-        if data.startswith(reading.turn.occurred_at[:10]):
+        if data.startswith(local(reading.turn.occurred_at, reading.turn.utc_offset).date().isoformat()):
             return None
         if since or (past and _DAY.match(data)) or not past:
             return moment
@@ -127,4 +128,5 @@ def _instead(reading: Reading, sentence: Sentence, hit: Hit) -> Hit:
         before = found.value if found else None
     if before is None or before.key == hit.value.key:
         return hit
+    before = same_currency(before, hit.value)
     return msgspec.structs.replace(hit, before=before, correction=True, end=max(hit.end, match.end()))

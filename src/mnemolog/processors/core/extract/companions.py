@@ -42,7 +42,9 @@ def _named(reading: Reading, part: Clause, lang: str, hit: Hit, form: FormType, 
         start, end = part.start + found.start, part.start + found.end
         slot_name = _slot_for(form, found.value)
         taken = any(other.slot == slot_name and other.form_type == form.name for other in hits)
-        if not slot_name or taken or (hit.value_start < start < hit.value_end and end < hit.value_end):
+        moment = reading.moment(found.value)
+        past = moment is not None and moment < reading.turn.occurred_at[:10]
+        if not slot_name or past or taken or (hit.value_start < start < hit.value_end and end < hit.value_end):
             continue
         dated = msgspec.structs.replace(
             hit,
@@ -58,7 +60,11 @@ def _named(reading: Reading, part: Clause, lang: str, hit: Hit, form: FormType, 
         )
         hit = _without_time(reading, hit, start, end)
         break
-    if dated is None and any(form.slots[name].type == "date" for name in form.slots) and not _PLANNED.search(_said(reading, hit)):
+    if (
+        dated is None
+        and any(form.slots[name].type == "date" for name in form.slots)
+        and not _PLANNED.search(_said(reading, hit))
+    ):
         return []  # "I'm having lunch" plans nothing
     name = hit.value.shown if hit.value else ""
     entity = EntityRef(kind="named", name=name)
@@ -67,8 +73,10 @@ def _named(reading: Reading, part: Clause, lang: str, hit: Hit, form: FormType, 
 
 
 _PLANNED = re.compile(
-    r"\b(?:plan|planning|planned|going\sto|about\sto|intend|book|booked|reserved?|scheduled?|arranged?|decided?|agreed|promised|supposed|set\sup|remind|forget|my)\b|"
-    r"\b(?:flying|travelling|traveling|visiting|hosting|attending|moving)\b|打算|计划|准备|约|订|决定|安排|答应|提醒|我有|要去|想去|会去|得去",
+    r"\b(?:plan|planning|planned|going\sto|about\sto|intend|book|booked|reserved?|scheduled?|arranged?|decided?|agreed|"
+    r"promised|supposed|set\sup|remind|forget|my)\b|"
+    r"\b(?:flying|travelling|traveling|visiting|hosting|attending|moving)\b|打算|计划|准备|约|订|决定|安排|答应|提醒|我有|"
+    r"要去|想去|会去|得去",
     re.IGNORECASE,
 )
 

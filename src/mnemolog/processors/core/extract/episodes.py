@@ -1,5 +1,5 @@
-"""What happened and what was decided, for the timeline: who did what, in the speaker's own words, on which day. An episode fills no
-slot, so it may be read more freely than a fact; feelings and sayings are none."""
+"""What happened and what was decided, for the timeline: who did what, in the speaker's own words, on which day. An episode fills
+no slot, so it may be read more freely than a fact; feelings and sayings are none."""
 
 from __future__ import annotations
 
@@ -45,7 +45,11 @@ _DECISION_EN = re.compile(
 _NO_EVENT_EN = re.compile(r"(?:\s(?:it|that|this|so|to\sknow|used\sto|rid\sit)\s*$|\s?$)", re.IGNORECASE)
 
 _NOT_DONE = re.compile("不|没|别|未|会|能|要|想|可以")
-_PARTICLE = re.compile(r"(?:on|off|up|out|in|over|away|back|down|along|around|about|through|by)(?:\s(?:it|this|that|them))?$|[不得饱完下上起出过来去好了过着]{1,4}$", re.IGNORECASE)
+_PARTICLE = re.compile(
+    r"(?:on|off|up|out|in|over|away|back|down|along|around|about|through|by)(?:\s(?:it|this|that|them))?$|"
+    r"[不得饱完下上起出过来去好了过着]{1,4}$",
+    re.IGNORECASE,
+)
 _VERB_ZH = (
     "参加|完成|搬家|搬|买|卖|去|来|看|吃|喝|跑|走|做|打|写|读|学|修|换|丢|拿|收到|收|发|见|遇到|遇见|订|拜访|参观|旅游|"
     "出差|面试|考|通过|签|提交|交付|上线|发布|启动|结束|开始|加入|退出|辞职|"

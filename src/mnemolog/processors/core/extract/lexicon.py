@@ -130,7 +130,10 @@ def _needs(frame: str, lang: str, members: tuple[str, ...]) -> Iterator[tuple[st
             for stem in _stems(node.text, lang):
                 yield (stem,)
         elif isinstance(node, Choice) and not node.optional:
-            branches = [_stems(branch[0].text, lang) if len(branch) == 1 and isinstance(branch[0], Text) else [] for branch in node.branches]
+            branches = [
+                _stems(branch[0].text, lang) if len(branch) == 1 and isinstance(branch[0], Text) else []
+                for branch in node.branches
+            ]
             if all(branches):
                 yield tuple(max(stems, key=len) for stems in branches)
         elif isinstance(node, ValueMark) and node.words:

@@ -10,7 +10,7 @@ from .context import Hit, Reading
 from .entities import RELATIONS
 from .view import View
 
-__all__ = ["kin_hits", "read_mentions"]
+__all__ = ["kin_hits", "read_introduction", "read_mentions"]
 
 _KIN = "|".join(sorted(RELATIONS["en"], key=len, reverse=True))
 _MENTION_EN = re.compile(
@@ -22,6 +22,50 @@ _NO_NAME = re.compile(
     r"(?:I|He|She|They|We|You|It|And|But|Is|Was|Who|The|In|On|At|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|"
     r"Sunday)\b|I['’]"
 )
+
+
+_INTRODUCES = re.compile(
+    r"(?:I['’]m|I am|im|i am|i['’]m)\s(?P<name>[A-Z][a-zà-ÿ'’-]{1,20}(?:\s[A-Z][a-zà-ÿ'’-]{1,20}){0,2})\s*$"
+)
+_NO_INTRODUCTION = re.compile(
+    r"(?:[A-Z]\w+(?:ish|ese|ian|ean|can|man|ish|tic|lic|ist)|Dutch|French|Greek|Swiss|Thai|Czech|Welsh|Irish|Jewish|"
+    r"Muslim|Hindu|Sikh|Catholic|"
+    r"Leo|Virgo|Libra|Aries|Gemini|Cancer|Taurus|Pisces|Not|Very|So|Sorry|Happy|Sure|Fine|Good|Ok|Okay|Tired|Back|Here|"
+    r"Done|Ready|Just|Still|Also|Really|Batman)\b"
+)
+_GREETS = re.compile(
+    r"(?:hi|hello|hey|hiya|good\s(?:morning|afternoon|evening)|nice\sto\smeet\syou|greetings)\b", re.IGNORECASE
+)
+
+
+def read_introduction(reading: Reading, view: View, *, more_follows: bool) -> list[Hit]:
+    """ "I'm Ana" where people introduce themselves: behind a greeting, or with more about themselves to follow."""
+    match = _INTRODUCES.match(view.text)
+    if match is None or _NO_INTRODUCTION.match(match["name"]):
+        return []
+    place, span = view.span(*match.span("name")), view.span(match.start(), match.end("name"))
+    if place is None or span is None or not (more_follows or _GREETS.match(reading.text.lstrip())):
+        return []
+    for form in reading.lexicon.registry.types.values():
+        for slot_name, slot in form.slots.items():
+            if form.about == "person" and slot.identity and slot.shape == "name":
+                return [
+                    Hit(
+                        op="set",
+                        entity=reading.self_ref,
+                        form_type=form.name,
+                        slot=slot_name,
+                        value=Value("text", match["name"]),
+                        start=span[0],
+                        end=span[1],
+                        value_start=place[0],
+                        value_end=place[1],
+                        strength=2,
+                        importance=slot.importance,
+                        confidence=0.85,
+                    )
+                ]
+    return []
 
 
 def read_mentions(reading: Reading, view: View, lang: str) -> list[Hit]:

@@ -5,17 +5,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 import msgspec
 
 from ..markers import MASK, mask_injected
 
-__all__ = ["MAX_CLAUSE", "MAX_READ", "MAX_SENTENCES", "Clause", "Sentence", "clauses", "readable", "sentences"]
+__all__ = ["MAX_CLAUSE", "MAX_CLAUSES", "MAX_READ", "MAX_SENTENCES", "Clause", "Sentence", "clauses", "readable", "sentences"]
 
 MAX_READ = 60_000
 """Characters of a turn that are read; people do not state facts about themselves further down in a paste."""
 MAX_SENTENCES = 600
 """Sentences of a turn that are read."""
+MAX_CLAUSES = 100
+"""Clauses of a sentence that are read."""
 MAX_CLAUSE = 400
 """Characters of a clause that are read; a longer one is read up to there."""
 
@@ -184,22 +187,23 @@ _JOINT_ZH = re.compile(
 
 def clauses(text: str, sentence: Sentence, verbs: frozenset[str]) -> list[Clause]:
     """The clauses of `sentence`; `verbs` are the words by which a clause may begin that shares the subject before it."""
-    if sentence.lang == "zh":
-        return _chinese(text, sentence)
-    found: list[Clause] = []
+    found = _chinese(text, sentence) if sentence.lang == "zh" else _english(text, sentence, verbs)
+    return list(islice(found, MAX_CLAUSES))
+
+
+def _english(text: str, sentence: Sentence, verbs: frozenset[str]) -> Iterator[Clause]:
     begin, joint = sentence.start, ""
     for match in _JOINT.finditer(text, sentence.start, sentence.end):
         if match.end() <= begin:
             continue
         if match.start() > begin:
-            found.extend(_shared(text, begin, match.start(), joint, verbs))
+            yield from _shared(text, begin, match.start(), joint, verbs)
             begin = match.end()
             joint = (match["paren"] or match["always"] or match["comma"] or match["joined"] or "").lower()
         elif match["always"] or match["comma"]:
             begin, joint = match.end(), (match["always"] or match["comma"]).lower()
     if begin < sentence.end:
-        found.extend(_shared(text, begin, sentence.end, joint, verbs))
-    return found
+        yield from _shared(text, begin, sentence.end, joint, verbs)
 
 
 def _shared(text: str, start: int, end: int, joint: str, verbs: frozenset[str]) -> Iterator[Clause]:
@@ -214,14 +218,12 @@ def _shared(text: str, start: int, end: int, joint: str, verbs: frozenset[str]) 
     yield Clause(begin, min(end, begin + MAX_CLAUSE), joint, elided)
 
 
-def _chinese(text: str, sentence: Sentence) -> list[Clause]:
-    found: list[Clause] = []
+def _chinese(text: str, sentence: Sentence) -> Iterator[Clause]:
     begin, joint = sentence.start, ""
     for match in _JOINT_ZH.finditer(text, sentence.start, sentence.end):
         if match.start() > begin:
-            found.append(Clause(begin, min(match.start(), begin + MAX_CLAUSE), joint, elided=bool(found)))
+            yield Clause(begin, min(match.start(), begin + MAX_CLAUSE), joint, elided=begin > sentence.start)
         begin = match.end()
         joint = match["joint"] or match["bare"] or ""
     if begin < sentence.end:
-        found.append(Clause(begin, min(sentence.end, begin + MAX_CLAUSE), joint, elided=bool(found)))
-    return found
+        yield Clause(begin, min(sentence.end, begin + MAX_CLAUSE), joint, elided=begin > sentence.start)

@@ -1,5 +1,5 @@
-"""The words of a clause that are a slot's value, and what they mean: typed values are found inside the stretch that the sentence
-form leaves open, texts are trimmed to what names the thing; both only where the rest of the stretch leaves them true."""
+"""The words of a clause that are a slot's value, and what they mean: typed values are found inside the stretch that the
+sentence form leaves open, texts are trimmed to what names the thing; both only where the rest of the stretch leaves them true."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["SlotValue", "slot_values", "text_value", "trimmed_text", "typed_valu
 
 
 class SlotValue(msgspec.Struct, frozen=True):
-    """A value at `text[start:end]`; `strength` 1..3 tells how well it fits: any text, a text of the right look, a typed value."""
+    """A value at `text[start:end]`; `strength` tells how well it fits: 1 any text, 2 a text of the right look, 3 a typed value."""
 
     value: Value
     start: int
@@ -31,6 +31,7 @@ class SlotValue(msgspec.Struct, frozen=True):
 _ARTICLE = re.compile(r"(?:the|a|an|some|my|our)\s+(?=[a-z])", re.IGNORECASE)
 _NEGATED = re.compile(r"(?:不|没|没有|别|未)$|^(?:no|not|never|none|没|不|无)\b", re.IGNORECASE)
 _COMMA = re.compile(r"\s*[,，]\s*")
+_AND_LOWER = re.compile(r"\s(?:and|&|or)\s(?-i:[a-z])")
 _MORE_PLACE = re.compile(r"[,]\s*(?:[A-Z][\w'’.-]+(?:\s[A-Z][\w'’.-]+){0,2})(?=$|[,.])")
 _WEEKDAY_LEFT = re.compile(r"(?:周|星期|礼拜)$")
 _REST = re.compile(
@@ -85,16 +86,17 @@ def typed_value(reading: Reading, entry: Entry, text: str, start: int, end: int,
 
 def _texts(reading: Reading, entry: Entry, text: str, start: int, end: int, last: bool) -> Iterator[SlotValue]:
     slot, lang = entry.slot, entry.lang
+    stretch = text[start:end]
     start, end = trimmed_text(entry, text, start, end) if last else _strip(text, start, end)
     if entry.slot.identity and entry.form.about == "thing" and lang == "en":
         start = _with_verb(text, start, end)
     pieces = [(start, end)]
     if slot.many and entry.form.about != "scope":
         listed = split_list(text, start, end, lang)
-        if len(listed) > 1 and all(text_value(reading, entry, text, *piece) is not None for piece in listed):
+        if len(listed) > 1 and all(text_value(reading, entry, text, *piece, stretch) is not None for piece in listed):
             pieces = listed
     for begin, stop in pieces:
-        value = text_value(reading, entry, text, begin, stop)
+        value = text_value(reading, entry, text, begin, stop, stretch)
         if value is not None:
             yield SlotValue(value, begin, stop, 2 if slot.shape or entry.words else 1)
 
@@ -105,7 +107,11 @@ _DOING = re.compile(r"\b(?P<verb>\w+ing)\s(?P<to>to\s)?$", re.IGNORECASE)
 def _with_verb(text: str, start: int, end: int) -> int:
     """ "flying to Lisbon", not "to Lisbon": a doing keeps its verb."""
     doing = _DOING.search(text[:start])
-    if doing is not None and (doing["to"] is None or text[start:end][:1].isupper()) and doing["verb"].lower() not in ("planning", "being"):
+    if (
+        doing is not None
+        and (doing["to"] is None or text[start:end][:1].isupper())
+        and doing["verb"].lower() not in ("planning", "being")
+    ):
         return doing.start("verb")
     return start
 
@@ -121,6 +127,8 @@ def trimmed_text(entry: Entry, text: str, start: int, end: int) -> tuple[int, in
 
 def _first_of_list(shape: str, text: str, start: int, end: int) -> int:
     """A single-valued slot takes what stands before the first comma; a place also what it lies in ("Austin, Texas")."""
+    both = _AND_LOWER.search(text, start, end) if shape else None
+    end = both.start() if both else end
     comma = _COMMA.search(text, start, end)
     if comma is None:
         return end
@@ -128,8 +136,8 @@ def _first_of_list(shape: str, text: str, start: int, end: int) -> int:
     return more.end() if more else comma.start()
 
 
-def text_value(reading: Reading, entry: Entry, text: str, start: int, end: int) -> Value | None:
-    """The text value that `text[start:end]` is, or None."""
+def text_value(reading: Reading, entry: Entry, text: str, start: int, end: int, stretch: str = "") -> Value | None:
+    """The text value that `text[start:end]` is, or None; `stretch` is what the sentence form left open for it."""
     slot, lang = entry.slot, entry.lang
     said = text[start:end]
     if _NEGATED.search(said):
@@ -138,7 +146,7 @@ def text_value(reading: Reading, entry: Entry, text: str, start: int, end: int) 
         return None
     if entry.words and lang == "en" and said.lower().startswith(("to ", "for ")):
         return None
-    if entry.words and not any(word.casefold() in said.casefold() for word in entry.words):
+    if entry.words and not _holds(entry, said, stretch):
         return None
     if entry.form.about != "scope":
         phrase = is_phrase(said) or bool(slot.opposes) or entry.form.about != "person"
@@ -156,7 +164,9 @@ def text_value(reading: Reading, entry: Entry, text: str, start: int, end: int) 
     return reading.parse(slot, said, lang)
 
 
-_NO_DOING_EN = re.compile(r"(?:am|is|are|was|were|have|has|had|feel|get|got|can|could|will|would|do|did|think|know|see|look|seem)\b", re.IGNORECASE)
+_NO_DOING_EN = re.compile(
+    r"(?:am|is|are|was|were|have|has|had|feel|get|got|can|could|will|would|do|did|think|know|see|look|seem)\b", re.IGNORECASE
+)
 _DOING_ZH = re.compile(
     r"(?:都|会|要|得|必须|坚持|至少|大概|会去|准时|按时|一起|自己|早上|晚上|中午|下午|早晚|固定)*"
     r"[去吃喝跑走做打踢练看读写听学睡起健游骑爬洗煮遛带用坐开上下喂冥散锻加背弹唱跳画拍记刷买换泡抽晨夜午运通给陪和跟工]"
@@ -170,6 +180,12 @@ def _often(entry: Entry) -> bool:
 def _is_doing(said: str, lang: str) -> bool:
     """Whether the words can be what somebody does again and again: they open with a verb of doing."""
     return _DOING_ZH.match(said) is not None if lang == "zh" else _NO_DOING_EN.match(said) is None
+
+
+def _holds(entry: Entry, said: str, stretch: str) -> bool:
+    """Whether a word that the form asks for stands in the value; for a thing also beside it ("... tomorrow")."""
+    looked_at = (stretch or said) if entry.form.about == "thing" else said
+    return any(word.casefold() in looked_at.casefold() for word in entry.words)
 
 
 def _located(entry: Entry) -> bool:

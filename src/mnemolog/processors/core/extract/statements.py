@@ -59,13 +59,17 @@ def read_statements(reading: Reading, view: View, lang: str, subject: EntityRef 
 _I_EN = re.compile(r"(?:i|we|im|ive|i['’ʼ`]\w+|we['’ʼ`]\w+)\b(?!['’])", re.IGNORECASE)
 _MY_EN = re.compile(r"(?:my|our)\s", re.IGNORECASE)
 _OTHER_EN = re.compile(r"(?:my|our)\s|(?:he|she|they|his|her|their)\b|(?-i:[A-Z][\w'’-]+)", re.IGNORECASE)
-_OTHER_ZH = re.compile(rf"(?:我们?|咱们?)?(?:家)?的?(?:最好的|大|小|二|老)?(?:{'|'.join(RELATIONS['zh'])})|[他她]|(?![我你您咱这那它])[\u4e00-\u9fffA-Z]")
+_OTHER_ZH = re.compile(
+    rf"(?:我们?|咱们?)?(?:家)?的?(?:最好的|大|小|二|老)?(?:{'|'.join(RELATIONS['zh'])})|[他她]|(?![我你您咱这那它])[\u4e00-\u9fffA-Z]"
+)
 
 
 def _speakers(text: str, lang: str, first: bool, third: bool) -> tuple[tuple[str, ...], bool]:
     """Which frames a clause can match in the first person, by their opening word, and whether it may be about somebody else."""
     if lang == "zh":
-        return ("我",) if first and not third or text[:1] in "我咱" else (), third and not first or _OTHER_ZH.match(text) is not None
+        return ("我",) if (first and not third) or text[:1] in "我咱" else (), (third and not first) or _OTHER_ZH.match(
+            text
+        ) is not None
     if _I_EN.match(text):
         return ("i",) if first else (), False
     if _MY_EN.match(text):

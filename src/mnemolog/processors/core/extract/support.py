@@ -46,16 +46,22 @@ _PREFIX_EN = re.compile(
     re.IGNORECASE,
 )
 _PRONOUN_IN = re.compile(
-    r"\b(?:i|you|we|they|he|she|it|them|him|this|that)$|\b(?:i|you|we|they|he|she|it)\s(?:am|is|are|was|were|have|had|do|did|can|will|would|should|could|\w+ed)\b|\b(?:i|"
+    r"\b(?:i|you|we|they|he|she|it|them|him|this|that)$|\b(?:i|you|we|they|he|she|it)\s(?:am|is|are|was|were|have|had|do|"
+    r"did|can|will|would|should|could|\w+ed)\b|\b(?:i|"
     r"you|we|they|he|she)['’](?:m|re|ve|ll|d)\b",
     re.IGNORECASE,
 )
 _JUDGES_EN = re.compile(
-    r"(?:(?:so|very|really|too|pretty|quite|a\sbit|kind\sof|super|extremely|not|always|getting|becoming|going|doing|being|still)\s){0,3}(?:"
-    r"boring|hard|easy|great|good|bad|nice|fine|okay|terrible|awful|horrible|amazing|awesome|fantastic|wonderful|stressful|exhausting|tiring|long|short|far|close|near|old|new|broken|dead|dirty|clean|slow|fast|"
-    r"expensive|cheap|big|small|huge|tiny|empty|full|busy|free|ready|done|finished|over|gone|lost|missing|stolen|sick|ill|fun|cool|weird|strange|crazy|insane|ridiculous|messy|complicated|simple|"
-    r"important|annoying|difficult|tough|rough|challenging|demanding|interesting|exciting|rewarding|fulfilling|relaxing|safe|dangerous|noisy|quiet|loud|hot|cold|warm|wet|dry|ugly|beautiful|pretty|lovely|perfect|worse|"
-    r"better|best|worst|right|wrong|true|false|same|different|late|early|flexible|remote|unhealthy|healthy|poor|rich|low|high|unstable|stable|unknown|secret|private|public|nothing|everything|killing\sme|well|ok|"
+    r"(?:(?:so|very|really|too|pretty|quite|a\sbit|kind\sof|super|extremely|not|always|getting|becoming|going|doing|being|"
+    r"still)\s){0,3}(?:"
+    r"boring|hard|easy|great|good|bad|nice|fine|okay|terrible|awful|horrible|amazing|awesome|fantastic|wonderful|"
+    r"stressful|exhausting|tiring|long|short|far|close|near|old|new|broken|dead|dirty|clean|slow|fast|"
+    r"expensive|cheap|big|small|huge|tiny|empty|full|busy|free|ready|done|finished|over|gone|lost|missing|stolen|sick|ill|"
+    r"fun|cool|weird|strange|crazy|insane|ridiculous|messy|complicated|simple|"
+    r"important|annoying|difficult|tough|rough|challenging|demanding|interesting|exciting|rewarding|fulfilling|relaxing|"
+    r"safe|dangerous|noisy|quiet|loud|hot|cold|warm|wet|dry|ugly|beautiful|pretty|lovely|perfect|worse|"
+    r"better|best|worst|right|wrong|true|false|same|different|late|early|flexible|remote|unhealthy|healthy|poor|rich|low|"
+    r"high|unstable|stable|unknown|secret|private|public|nothing|everything|killing\sme|well|ok|"
     r"\w+(?:ful|less|able|ible|ous)|on\s\w+|in\s\w+|at\s\w+|off|out|up|down|away)(?:\s(?:now|today|again|too|though|enough))?",
     re.IGNORECASE,
 )
@@ -74,7 +80,9 @@ _NOT_LOWER_NAME = re.compile(
     r"whenever|lonely|alone|happy|sad|going|doing|being|having|working|living|getting|coming|important|secret|"
     r"one|two|three|four|five|six|seven|eight|nine|ten|pretty|really|long|short|weird|common|rare|hard|easy)\b"
 )
-_PLACE_NO = re.compile(r"(?:in|at|on|for|from|to|by|a|an|my|your|his|her|their|our|some|this|that|with|about|of)\s", re.IGNORECASE)
+_PLACE_NO = re.compile(
+    r"(?:in|at|on|for|from|to|by|a|an|my|your|his|her|their|our|some|this|that|with|about|of)\s", re.IGNORECASE
+)
 _PLACE_WORD = re.compile(
     r"\b(?:street|st|road|rd|lane|avenue|ave|square|drive|court|way|park|hill|bridge|garden|quay|row|terrace|district|"
     r"neighbourhood|neighborhood|quarter|centre|center|city|town|village|county|island|coast|bay|valley|north|south|east|"
@@ -105,7 +113,8 @@ _SUFFIX_ZH = re.compile(
     r"不过|但是|因为)$"
 )
 _NOT_NAME_ZH = re.compile(
-    r"^(?:一|两|几|外卖|车|出租|滴滴|快递|救护车|警察|人来|起床|醒|来|去|回|出去|吃饭|过来|过去|做|当|帮|给|写|看|去|到|先|再)|(?:声|下|次|起床|吃饭)$"
+    r"^(?:一|两|几|外卖|车|出租|滴滴|快递|救护车|警察|人来|起床|醒|来|去|回|出去|吃饭|过来|过去|做|当|帮|给|写|看|去|到|"
+    r"先|再)|(?:声|下|次|起床|吃饭)$"
 )
 _VERB_IN_ZH = re.compile(r"[你您]|我(?!的)|但是|因为|所以|如果|[?？!！。]")
 _PLACE_NO_ZH = re.compile(

@@ -12,7 +12,7 @@ from ....schemas.values import Value
 from .context import Hit, Reading
 from .lexicon import Entry
 from .slot_values import SlotValue, text_value, trimmed_text, typed_value
-from .things import entry_of, name_of_thing
+from .things import entry_of, name_of_thing, same_currency
 from .view import View
 
 __all__ = ["may_correct", "read_cancel", "read_correction", "read_reply"]
@@ -71,7 +71,7 @@ def _lead(rest: str) -> int:
 
 
 def _answer(reading: Reading, text: str, lang: str) -> Value | None:
-    said = text.strip(" ,，.。!！?？")
+    said = text.strip(" ,，.。!！?？").removesuffix("个")
     if not said or len(said) > 40:
         return None
     for slot in _GUESSES:
@@ -136,8 +136,8 @@ def may_correct(text: str, lang: str, corrects: bool) -> bool:
 
 
 def read_correction(reading: Reading, view: View, lang: str, corrects: bool, earlier: Sequence[Hit]) -> list[Hit]:
-    """A value put in the place of one that was said before; `earlier` are the hits so far, the latest last. `corrects` tells that
-    the sentence opens by taking something back, so that a bare "it's 6" is enough."""
+    """A value put in the place of one that was said before; `earlier` are the hits so far, the latest last. `corrects` tells
+    that the sentence opens by taking something back, so that a bare "it's 6" is enough."""
     for pattern in _taking_back(lang, corrects):
         match = pattern.match(view.text)
         if match is None:
@@ -160,11 +160,14 @@ def _replaced(reading: Reading, view: View, match: re.Match[str], lang: str, ear
             continue
         entry = entry_of(form, hit.slot, slot, lang)
         value = _value(reading, entry, view, match.span("value"))
-        if value is None or value.value.key == hit.value.key:
+        if value is None:
+            continue
+        new = same_currency(value.value, hit.value)
+        if new.key == hit.value.key:
             continue
         if sure:
             before = _value(reading, entry, view, match.span("before"))
-            if before is None or (before.value.key != hit.value.key and before.value.key not in hit.value.key):
+            if before is None or same_currency(before.value, hit.value).key != hit.value.key:
                 continue
         elif slot.type == "text" and hit is not earlier[-1]:
             continue
@@ -175,7 +178,7 @@ def _replaced(reading: Reading, view: View, match: re.Match[str], lang: str, ear
             entity=hit.entity,
             form_type=hit.form_type,
             slot=hit.slot,
-            value=value.value,
+            value=new,
             before=hit.value,
             correction=True,
             start=span[0],
@@ -222,6 +225,7 @@ _CANCEL_ZH = [
     for pattern in (
         r"(?:请|帮我|把|那就|麻烦)?(?P<what>[^，。]{1,30}?)(?:已经|都|就|也|可以|全部|先|给|被)*(?:取消|作废|算了|泡汤|"
         r"不算数|终止|撤销|黄|不做|不搞|不要)(?:了|吧|掉)*$",
+        r"我们?(?:决定|还是|就)*(?:不去|去不了|不参加|不做|不搞|不办)(?P<what>[^，。]{1,20}?)了$",
         r"(?:请|帮我|那就|麻烦|我们?|你)?(?:可以|决定|已经)?(?:取消|作废|放弃|撤销|忘掉|忘了|别管|不管|不要管|终止)(?:了|"
         r"掉)?(?P<what>[^，。]{1,30}?)(?:吧|了)*$",
     )
@@ -233,7 +237,7 @@ _NOTHING = re.compile(
 
 
 def read_cancel(reading: Reading, view: View, lang: str) -> list[Hit]:
-    """A whole Form called off ("forget the trip to Lisbon", 之前的方案作废), or a slot that is to be forgotten ("forget my address")."""
+    """A whole Form called off ("forget the trip to Lisbon", 之前的方案作废), or a slot to be forgotten ("forget my address")."""
     for pattern in _CANCEL_ZH if lang == "zh" else _CANCEL_EN:
         match = pattern.match(view.text.strip(" .!。！"))
         if match is None:
@@ -278,10 +282,7 @@ def _called_off(reading: Reading, what: str, lang: str) -> tuple[str, str, str, 
         types = [name for name in index[alias] if registry.types[name].about == "thing" and not registry.types[name].open_slots]
         if not types:
             continue
-        if lang == "zh":
-            hit = alias in what
-        else:
-            hit = re.search(rf"\b{re.escape(alias)}s?\b", lowered) is not None
+        hit = alias in what if lang == "zh" else re.search(rf"\b{re.escape(alias)}s?\b", lowered) is not None
         if hit:
             form = registry.types[types[0]]
             return "retire", form.name, "", name_of_thing(form, what, lang)

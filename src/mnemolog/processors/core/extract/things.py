@@ -1,5 +1,5 @@
-"""Statements about a slot by its name: "the budget for the roof garden is now 5,500 euros", 屋顶花园的预算改回4000欧元, "my rent went
-from 900 to 950". One grammar for every slot of every Form type; the names come from the registry's aliases."""
+"""Statements about a slot by its name: "the budget for the roof garden is now 5,500 euros", 预算改回4000欧元, "my rent went from 900
+to 950". One grammar for every slot of every Form type; the names come from the registry's aliases."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .lexicon import Entry
 from .slot_values import SlotValue, text_value, trimmed_text, typed_value
 from .view import View
 
-__all__ = ["entry_of", "name_of_thing", "read_things"]
+__all__ = ["entry_of", "name_of_thing", "read_things", "same_currency"]
 
 _ADVERB = (
     r"(?:now|currently|still|actually|also|already|finally|officially|roughly|about|around|approximately|set\sto|set\sat|"
@@ -227,7 +227,7 @@ def _entity(reading: Reading, form: FormType, said: _Said, lang: str) -> EntityR
 
 
 def name_of_thing(form: FormType, words: str, lang: str) -> EntityRef:
-    """`the roof garden` -> "roof garden"; `project Apollo` -> "Apollo"; `the project` -> the current one; 那个方案 -> an anaphor."""
+    """ "the roof garden" is named; "project Apollo" is Apollo; "the project" is the current one; 那个方案 points back."""
     said = words.strip(" '’\"“”")
     if lang == "zh":
         back = re.match(r"(?:这|那|之前|上次|刚才|原来|原先|旧)(?:个|份|次)?的?", said)
@@ -271,7 +271,8 @@ def entry_of(form: FormType, name: str, slot: Slot, lang: str) -> Entry:
         order=0,
         personal=False,
         anchors=(),
-        needs=(), opens="",
+        needs=(),
+        opens="",
         words=(),
         valued=True,
     )
@@ -307,7 +308,7 @@ def _hit(
     span = view.span(said.start, found.end) or (0, 0)
     value_span = view.span(found.start, found.end) or (-1, -1)
     value: Value = found.value
-    old = _same_currency(before.value, value) if before else None
+    old = same_currency(before.value, value) if before else None
     return Hit(
         op="add" if slot.many else "set",
         entity=entity,
@@ -326,7 +327,7 @@ def _hit(
     )
 
 
-def _same_currency(before: Value, value: Value) -> Value:
+def same_currency(before: Value, value: Value) -> Value:
     """ "from 900 to 950 pounds": the currency is said once."""
     if (
         before.type != "money"

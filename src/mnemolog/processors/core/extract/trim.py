@@ -40,7 +40,8 @@ _ADVERB = (
     r"okay|anyway|then|here|there|full[\s-]time|part[\s-]time|remotely|"
     r"fyi|instead|together|alone|mostly|mainly|only|especially|in\sparticular|in\sgeneral|more\sor\sless|or\sso|"
     r"and\s(?:so\son|such|stuff|whatnot)|etc\.?|for\ssure|exactly|basically|really|sometimes|often|usually|regularly|"
-    r"by\sthe\sway|in\sfact|to\sbe\shonest|that['’]?s\sall|on\spurpose|for\sme|with\sme|of\smine|with\sa\spassion|to\sdeath|either\sway|the\smost|"
+    r"by\sthe\sway|in\sfact|to\sbe\shonest|that['’]?s\sall|on\spurpose|for\sme|with\sme|of\smine|with\sa\spassion|"
+    r"to\sdeath|either\sway|the\smost|"
     r"best|better|more\sthan\sanything|everywhere|everyday|anyways"
 )
 _TAIL_EN = re.compile(rf"(?:\s*[,–—-])?\s+(?:(?P<when>{_WHEN})|(?:{_ADVERB}))\s*$", re.IGNORECASE)
@@ -57,7 +58,7 @@ _RELATIVE = re.compile(
     r"\s+(?:that\s(?:is|are|was|were|has|have|i|my|we|he|she|it|you|they|can|will|would|makes?|comes?|lets?|helps?|does|"
     r"do|the)|which|who|whom|whose|where|when(?!\sharry)|because|although|though|"
     r"while|unless|if|than|so\s(?:that|i|we|it)|and\s(?:i|my|we|he|she|it|they|you|that|this|there|have|am|has|was|"
-    r"then)\b|but|rather\sthan|instead\sof|to\sbe\sexact)\b",
+    r"then)\b|but|then\b|rather\sthan|instead\sof|to\sbe\sexact)\b",
     re.IGNORECASE,
 )
 _EDGE_EN = " \t\n,.;:!?\"“”‘’'()[]<>*_~-–—/\\|"
@@ -74,7 +75,8 @@ _TAIL_ZH = re.compile(
 )
 _STOP_ZH = re.compile(r"(?:因为|由于|所以|但是|不过|可是|而且|并且|然后|虽然|如果|要是|，|,|。|；|的时候|之后|以后|以来|来着)")
 _MEASURE_ZH = re.compile(
-    rf"(?:(?:{_NUM_ZH}|这|那)(?:只|个|条|头|匹|位|名|辆|台|部|张|本|双|套|间|家|所|款|种|把|份|门|支|点儿?|些)|[只个条])(?=[\u4e00-\u9fffA-Za-z])"
+    rf"(?:(?:{_NUM_ZH}|这|那)(?:只|个|条|头|匹|位|名|辆|台|部|张|本|双|套|间|家|所|款|种|把|份|门|支|点儿?|些)|"
+    rf"[只个条])(?=[\u4e00-\u9fffA-Za-z])"
 )
 
 

@@ -1,5 +1,5 @@
-"""One turn from its first sentence to its last: each clause is asked what it does, then read by the readers in a fixed order, and
-what the sentence says about its statements (why, since when, instead of what) is put to them."""
+"""One turn from its first sentence to its last: each clause is asked what it does, then read by the readers in a fixed order,
+and what the sentence says about its statements (why, since when, instead of what) is put to them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .entities import self_of
 from .episodes import read_episode
 from .facts import read_facts
 from .lexicon import Lexicon
-from .people import kin_hits, read_mentions
+from .people import kin_hits, read_introduction, read_mentions
 from .segment import Clause, Sentence, clauses, quoted_spans, readable, sentences
 from .select import select
 from .statements import read_statements
@@ -33,8 +33,14 @@ from .view import View
 __all__ = ["read_turn"]
 
 Found = tuple[Hit, Act]
+MAX_EARLIER = 2_000
+"""Characters of an earlier turn that may be what a correction is about; longer ones are not looked at."""
 _NAMING_ZH = re.compile(r"(?:它|他|她)?(?:的?名字)?(?:叫做?|名叫|是叫|取名叫?|名字是)(?P<name>[^，。,、的是]{1,8})$")
-_NAMED_EN = re.compile(r"(?:(?:his|her|its|their|the\s\w+['’]s)\snames?\s(?:is|are)|(?:he|she|it)['’]?s\s(?:called|named)|(?:he|she|it)\sis\s(?:called|named))\s(?P<name>[A-Z][\w'’-]{1,20})", re.IGNORECASE)
+_NAMED_EN = re.compile(
+    r"(?:(?:his|her|its|their|the\s\w+['’]s)\snames?\s(?:is|are)|(?:he|she|it)['’]?s\s(?:called|named)|(?:he|she|"
+    r"it)\sis\s(?:called|named))\s(?P<name>[A-Z][\w'’-]{1,20})",
+    re.IGNORECASE,
+)
 _NAMING_EN = re.compile(r"\s(?:named|called)\s(?P<name>[A-Z][\w'’-]{1,20})")
 _ASKED = re.compile(r"[?？吗]")
 
@@ -64,10 +70,11 @@ class _TurnReader:
     def _sentence(self, index: int, sentence: Sentence, parts: list[Clause], mood: SentenceMood) -> list[Found]:
         text, reading = self._reading.text, self._reading
         found: list[Found] = []
-        act, opening = clause_act(text, parts[0], sentence, mood, self._quoted)
+        act, _ = clause_act(text, parts[0], sentence, mood, self._quoted)
         if index == 0 and not act.silent and self._asked():
-            whole = View.of(text, sentence.start, sentence.end)
-            replies = read_reply(reading, whole, sentence.lang)
+            replies = read_reply(reading, View.of(text, sentence.start, sentence.end), sentence.lang)
+            if replies and replies[0].op == "reject" and replies[0].value is not None:
+                replies = self._taken_back(sentence, mood) or replies
             if replies:
                 self._took_back = replies[0].op == "reject"
                 return [(hit, Act()) for hit in replies]
@@ -79,26 +86,29 @@ class _TurnReader:
             hits = self._clause(view, part, sentence, subject, found)
             if not any(hit.op != "episode" for hit in hits):
                 longer = View.of(text, view.at[0], parts[place + 1].end) if place + 1 < len(parts) and view.at else None
-                hits = [hit for hit in read_rules(reading, longer, sentence.lang)] or hits if longer else hits
+                hits = (read_rules(reading, longer, sentence.lang) if longer else []) or hits
             about = next((hit for hit in hits if hit.form_type), None)
             if about is not None:
                 subject = about.entity
             found.extend((hit, act) for hit in hits)
         if not any(hit.form_type for hit, _ in found):
-            first, opening = clause_act(text, parts[0], sentence, mood, self._quoted)
-            corrects = first.corrects or self._took_back
-            whole = View.of(text, opening.at[0] if opening.at else sentence.start, sentence.end)
-            corrected = [] if first.silent else self._correction(whole, sentence.lang, corrects)
+            corrected = self._taken_back(sentence, mood)
             if corrected:
-                found = [(hit, first) for hit in corrected]
+                found = [(hit, Act()) for hit in corrected]
                 if self._found and self._found[-1][0].op == "reject":
                     self._found.pop()
-            self._took_back = (corrects and not corrected and sentence.end - opening_end(opening, sentence) <= 1) or (
-                first.corrects and not opening.text.strip()
-            )
+            self._took_back = not corrected and act.corrects and sentence.end - sentence.start < 16
         else:
             self._took_back = False
         return found
+
+    def _taken_back(self, sentence: Sentence, mood: SentenceMood) -> list[Hit]:
+        """The correction that the sentence as a whole may be ("no, wait, I meant the 13th")."""
+        whole = Clause(sentence.start, sentence.end)
+        act, view = clause_act(self._reading.text, whole, sentence, mood, self._quoted)
+        if act.silent:
+            return []
+        return self._correction(view, sentence.lang, act.corrects or self._took_back)
 
     def _asked(self) -> bool:
         """Whether a yes may be an answer: nothing is known of what came before, or the agent asked something."""
@@ -116,9 +126,10 @@ class _TurnReader:
         """What the speaker said in the turns before, for what a correction may mean."""
         turn = self._reading.turn
         hits: list[Hit] = []
-        for seen in self._window:
-            if seen.turn.role == turn.role and seen.turn.speaker == turn.speaker:
-                hits.extend(hit for hit, _ in read_turn(seen.turn, (), self._reading.lexicon) if hit.form_type)
+        for index, seen in enumerate(self._window):
+            if seen.turn.role == turn.role and seen.turn.speaker == turn.speaker and len(seen.turn.content) <= MAX_EARLIER:
+                read = read_turn(seen.turn, self._window[:index], self._reading.lexicon)
+                hits.extend(hit for hit, _ in read if hit.form_type)
         return hits
 
     def _clause(self, view: View, part: Clause, sentence: Sentence, subject: EntityRef | None, found: list[Found]) -> list[Hit]:
@@ -144,7 +155,8 @@ class _TurnReader:
         kept = select(hit for hit in hits if is_standing_rule(hit.form_type, view.text, hit.value))
         kept = with_companions(reading, part, lang, self._more(view, lang, kept))
         if not kept:
-            kept = read_facts(reading, view, lang)
+            follows = reading.text[part.end : part.end + 1] == "," or part.end < sentence.end
+            kept = read_introduction(reading, view, more_follows=follows) or read_facts(reading, view, lang)
         kept.extend(hit for hit in self._mentioned(view, lang, kept) if not _said_already(hit, kept))
         full = View.of(reading.text, part.start, part.end)
         kept.extend(read_episode(reading, view, full, lang, decisions_only=any(hit.form_type for hit in kept)))
@@ -191,10 +203,6 @@ class _TurnReader:
 _KIN_FIRST_ZH = re.compile(
     r"(?:老公|老婆|妻子|丈夫|太太|先生|男朋友|女朋友|儿子|女儿|爸爸|妈妈|爸|妈|哥哥|弟弟|姐姐|妹妹)(?:叫|名叫|的名字)"
 )
-
-
-def opening_end(opening: View, sentence: Sentence) -> int:
-    return opening.at[0] if opening.at else sentence.end
 
 
 def read_rules(reading: Reading, view: View, lang: str) -> list[Hit]:

@@ -23,10 +23,12 @@ _TOPIC_ZH = re.compile(
     r"(?=我(?:最|很|特别|比较|更|一般|都|只|也)?(?:喜欢|讨厌|爱|不喜欢|用|不吃|吃|不爱|喝|不喝))"
 )
 _FROM_ZH = re.compile(
-    rf"(?P<who>{_WHO_ZH})(?P<gone>(?:刚刚?|最近|已经)?(?:把[^，。]{{1,8}}?)?(?:从|由)(?P<before>[^，。]{{1,12}}?))(?=(?:换|改|搬|跳|转|切|迁|升|变)(?:到|成|为|用|去|回|槽|了))"
+    rf"(?P<who>{_WHO_ZH})(?P<gone>(?:刚刚?|最近|已经)?(?:把[^，。]{{1,8}}?)?(?:从|"
+    rf"由)(?P<before>[^，。]{{1,12}}?))(?=(?:换|改|搬|跳|转|切|迁|升|变)(?:到|成|为|用|去|回|槽|了))"
 )
 _FROM_EN = re.compile(
-    r"(?P<who>(?:i|we|he|she|they)(?:['’]?ve|\shave)?\s(?:(?:just|recently|finally)\s)?(?:switched|moved|changed|migrated|went|converted|relocated|transferred|upgraded))"
+    r"(?P<who>(?:i|we|he|she|they)(?:['’]?ve|\shave)?\s(?:(?:just|recently|finally)\s)?(?:switched|moved|changed|migrated|"
+    r"went|converted|relocated|transferred|upgraded))"
     r"(?P<gone>(?:\sback|\sover)?\sfrom\s(?P<before>[^,]{1,40}?))(?=\sto\s)",
     re.IGNORECASE,
 )
