@@ -40,6 +40,8 @@ from mnemolog.schemas.times import to_text
 
 PARTS = ("add", "replay", "recall", "scaling", "memory")
 DATABASE = "memory.db"
+WARM = 50
+"""Calls before those that count."""
 
 
 class Row(NamedTuple):
@@ -95,7 +97,7 @@ def load(memory: Memory, count: int, *, subjects: int = 1) -> None:
 
 def bench_add(folder: Path, count: int) -> list[Row]:
     """One turn a call, durable on return, with the background processor at work as in use; pairs with the bare append."""
-    turns = list(made_turns(count + 50, subjects=5))
+    turns = list(made_turns(count + WARM, subjects=5))
     ours: list[float] = []
     bare: list[float] = []
     floor = BareAppend(folder / "bare.db")
@@ -117,7 +119,7 @@ def bench_add(folder: Path, count: int) -> list[Row]:
 
             first = index % 2 == 0
             measured = [(timed(add), timed(append))] if first else [(timed(append), timed(add))[::-1]]
-            if index >= 50:
+            if index >= WARM:
                 ours.append(measured[0][0] * 1e3)
                 bare.append(measured[0][1] * 1e3)
     floor.close()
@@ -165,7 +167,7 @@ def bench_replay(folder: Path, count: int) -> list[Row]:
     ]
 
 
-def bench_recall(folder: Path, count: int) -> list[Row]:
+def bench_recall(folder: Path, count: int, questions: int = 200) -> list[Row]:
     embedder = UseEmbedder()
     vectors = np.concatenate(
         [embedder.embed([turn.content for turn in list(made_turns(count))[at : at + 500]]) for at in range(0, count, 500)]
@@ -176,7 +178,7 @@ def bench_recall(folder: Path, count: int) -> list[Row]:
     with Memory(folder / "recall", embedder=embedder) as memory:
         load(memory, count)
         memory.search("warm up", subject="user:0")
-        for index in range(200):
+        for index in range(questions):
             question = f"{QUESTIONS[index % len(QUESTIONS)]} ({index})"
 
             def floor(question: str = question) -> None:
@@ -210,7 +212,7 @@ def bench_scaling(folder: Path, count: int) -> list[Row]:
         with Memory(folder / name) as memory:
             return timed(lambda: load(memory, turns))
 
-    run("warm", 100)
+    run("warm", min(count, 100))
     small = min(run(f"small-{index}", count) for index in range(3))
     large = run("large", count * 10)
     return [

@@ -30,9 +30,9 @@ def test_made_turns_are_the_same_from_the_same_seed(monkeypatch: pytest.MonkeyPa
     assert any("\u4e00" <= char <= "\u9fff" for turn in first for char in turn.content)
 
 
-@pytest.mark.parametrize("part", ["add", "replay", "recall", "scaling"])
-def test_each_part_measures(bench: Any, tmp_path: Path, part: str) -> None:
-    rows = getattr(bench, f"bench_{part}")(tmp_path, 20)
+@pytest.mark.parametrize(("part", "sizes"), [("add", (10,)), ("replay", (20,)), ("recall", (20, 2)), ("scaling", (2,))])
+def test_each_part_measures(bench: Any, tmp_path: Path, part: str, sizes: tuple[int, ...]) -> None:
+    rows = getattr(bench, f"bench_{part}")(tmp_path, *sizes)
     assert rows
     for row in rows:
         assert row.value > 0
