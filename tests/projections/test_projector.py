@@ -226,7 +226,7 @@ def test_the_timeline_is_in_order_of_what_happened(store: Store, projector: Proj
     assert [e.entry_id for e in store.timeline(SCOPE)] == ["early", "mid", "late"]
     assert [e.entry_id for e in store.timeline(SCOPE, newest_first=True, limit=2)] == ["late", "mid"]
     assert [e.entry_id for e in store.timeline(SCOPE, since=at(2), until=at(3))] == ["mid"]
-    assert store.timeline(SCOPE)[0].text == "I moved: Rome → Oslo (a job)"
+    assert store.timeline(SCOPE)[0].text == "I moved: Rome → Oslo (because a job)"
 
 
 def test_turns_are_read_by_place_session_and_id(store: Store, projector: Projector, writer: Writer) -> None:

@@ -56,11 +56,11 @@ def test_a_closed_week_says_what_changed_and_happened() -> None:
         turns=4,
         sessions=2,
         lines=[
-            "2026-03-02 person home: Rome",
+            "2026-03-02 home: Rome",
             "2026-03-02 I did something",
-            "2026-03-03 person home: Rome → Oslo (a job)",
-            "2026-03-04 person when: May from 2026-05-01",
-            "2026-03-05 person home: no longer Oslo",
+            "2026-03-03 home: Rome → Oslo (because a job)",
+            "2026-03-04 when: May from 2026-05-01",
+            "2026-03-05 home: no longer Oslo",
         ],
     )
     assert (still_open.week, still_open.closed, still_open.turns, still_open.revision) == ("2026-W11", False, 1, 0)
@@ -111,7 +111,7 @@ def test_what_becomes_of_a_scheduled_version_does_not_rewrite_its_week() -> None
         writer.add(slot(1, "Oslo", reason="elapsed", valid_from=at(20)), day=20)
         writer.add(day=1)
         after = told(writer, store, log)[0]
-        assert after.lines == before.lines == ["2026-03-02 person home: Oslo from 2026-03-22"]
+        assert after.lines == before.lines == ["2026-03-02 home: Oslo from 2026-03-22"]
         assert store.history(SCOPE)[0].input_id == "e0"
         assert store.forms(SCOPE)[0].slots[0].status == "confirmed"
 

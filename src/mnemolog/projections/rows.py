@@ -17,6 +17,7 @@ from sqlalchemy import bindparam
 
 from ..processors.core.chain import DecisionHead
 from ..processors.core.moments import event_time
+from ..processors.core.values import detect_lang
 from ..schemas import changes as ch
 from ..schemas.envelope import Envelope
 from ..schemas.inputs import Turn
@@ -64,6 +65,13 @@ def evidence_json(evidence: list[Evidence]) -> str:
     return _ENCODE(_bounded(evidence)).decode()
 
 
+def because(said: str, cause: str) -> str:
+    """A line with its reason, in the reason's own language."""
+    if not cause or cause in said:
+        return said
+    return f"{said}（因为{cause}）" if detect_lang(cause) == "zh" else f"{said} (because {cause})"
+
+
 def value_json(value: Value | None) -> str | None:
     return None if value is None else _ENCODE(value).decode()
 
@@ -105,7 +113,7 @@ def episode_line(change: ch.EpisodeSeen) -> str:
         said = f"{said}: {change.after}" if said else change.after
     elif change.before and change.before not in said:
         said = f"{said}: {change.before} →" if said else f"{change.before} →"
-    return f"{said} ({change.cause})" if change.cause and change.cause not in said else said
+    return because(said, change.cause)
 
 
 class Statements:

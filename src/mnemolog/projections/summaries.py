@@ -10,10 +10,12 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from ..processors.core.summarise import summarise_week
 from ..schemas.changes import WeekSummarised
 from ..schemas.times import MAX_TIME, to_text
 from ..schemas.values import Value
-from ..schemas.views import SummaryView
+from ..schemas.views import SummaryView, TimelineEntry
+from .rows import because
 from .tables import Tables
 
 __all__ = ["closed_weeks", "latest_revision", "make_summary", "open_week", "week_bounds"]
@@ -99,25 +101,51 @@ def make_summary(connection: sa.Connection, t: Tables, scope_id: int, week: str,
     versions = _of_week(connection, t.versions, t.versions.c.event_time, scope_id, week)
     keys = _form_keys(connection, t, scope_id, [row.form_id for row in versions])
     told = {(row.input_id, row.form_id, row.slot) for row in entries if row.slot}
-    lines = [(row.occurred_at, row.text) for row in entries]
+    lines = [_entry(row.entry_id, row.occurred_at, row.kind, row.text, row.input_id, row) for row in entries]
     lines += [
-        (row.event_time, version_line(row, keys.get(row.form_id, "")))
+        _entry(
+            f"{row.form_id}:{row.slot}:{row.version}",
+            row.event_time,
+            "statement",
+            version_line(row, keys.get(row.form_id, "")),
+            row.input_id,
+        )
         for row in versions
         if (row.input_id, row.form_id, row.slot) not in told
     ]
-    return WeekSummarised(
-        week=week,
-        revision=revision,
+    return summarise_week(
+        week,
+        lines,
         turns=len(turns),
         sessions=len({row.session for row in turns}),
-        lines=[f"{moment[:10]} {text}" for moment, text in sorted(lines)],
+        revision=revision,
         input_ids=[event_id for _, event_id in sorted((row.event_time, row.event_id) for row in turns)],
     )
 
 
+def _entry(entry_id: str, moment: str, kind: str, text: str, input_id: str, row: Any = None) -> TimelineEntry:
+    return TimelineEntry(
+        entry_id=entry_id,
+        occurred_at=moment,
+        kind=kind,
+        text=text,
+        actor=row.actor if row is not None else "",
+        action=row.action if row is not None else "",
+        object=row.object if row is not None else "",
+        before="",
+        after="",
+        cause="",
+        form_id="",
+        slot="",
+        input_id=input_id,
+        session="",
+        evidence=[],
+    )
+
+
 def version_line(row: Any, key: str) -> str:
-    """`apollo budget: 5000 USD → 8000 USD (a new vendor)`."""
-    about = row.form_type if key in ("", "self") else key
+    """`apollo budget: 5000 USD → 8000 USD (because of a new vendor)`; the user's own slots go without a name."""
+    about = {"": row.form_type, "scope": row.form_type, "self": ""}.get(key, key)
     before, after = _shown_value(row.before), _shown_value(row.value)
     if row.status == "retired":
         change = f"no longer {after or before}" if after or before else "emptied"
@@ -126,8 +154,7 @@ def version_line(row: Any, key: str) -> str:
     else:
         change = after
     since = f" from {row.valid_from[:10]}" if row.valid_from > row.event_time else ""
-    cause = f" ({row.cause})" if row.cause else ""
-    return f"{about} {row.slot}: {change}{since}{cause}"
+    return because(f"{about} {row.slot}: {change}{since}".strip(), row.cause)
 
 
 def _shown_value(text: str | None) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..processors.core.ports import Embedder, VectorStore
 from ..schemas.codec import sha256_hex
+from .parked import parked_offsets
 from .store import Store
 from .tables import scopes
 
@@ -41,6 +42,7 @@ class VectorIndexer:
         self._store, self._embedder, self._vectors = store, embedder, vectors
         self._next = vectors.next_offset
         self._flushed = self._next
+        self._parked: dict[str, int] = {}
 
     @property
     def next_offset(self) -> int:
@@ -49,6 +51,7 @@ class VectorIndexer:
 
     def step(self) -> int:
         """Indexes the next batch of turns; returns how many there were."""
+        self._look_at_parked()
         batch = self._read()
         for scope, turns in groupby(sorted(batch), key=lambda turn: turn.scope):
             group = list(turns)
@@ -58,9 +61,17 @@ class VectorIndexer:
         # What the tables have beyond the last turn are commands: nothing to index, and nothing comes before them any more.
         self._next = max((turn.offset for turn in batch), default=self._next - 1) + 1
         if self._next > self._flushed and (not batch or self._next - self._flushed >= FLUSH_EVERY):
-            self._vectors.flush(self._next)
+            self._vectors.flush(min([self._next, *self._parked.values()]))
             self._flushed = self._next
         return len(batch)
+
+    def _look_at_parked(self) -> None:
+        """Turns of a scope that stands still reach the tables late, below what is indexed: once it goes on, the index starts
+        again from its place, and so does the next process, if it goes on there."""
+        with self._store.reading() as (connection, _):
+            parked = parked_offsets(connection)
+        self._next = min([self._next, *(offset for scope, offset in self._parked.items() if scope not in parked)])
+        self._parked = parked
 
     def vectors_of(self, scope: str, contents: list[str]) -> list[Vector]:
         """The vectors of texts of one scope: cached ones are read, the others computed and cached."""
