@@ -115,7 +115,6 @@ NOTHING = [
     "I speak from experience.",
     "I speak for everyone.",
     "I study the document carefully.",
-    "I drive to work.",
     "I own that mistake.",
     "I bought some bread.",
     "I finished the report.",

@@ -229,9 +229,46 @@ def test_being_asked_to_remember_makes_it_more_important() -> None:
 
 
 PIECES = st.sampled_from(
-    ["I live in ", "Rome", "my ", "sister ", "likes ", "because ", "我", "住在", "北京", "喜欢", "，", "。", "? ", ", ", " and ", "\n", "`", "> ", '"', "“", "<mnemolog-memory>", "</mnemolog-memory>",
-     "not ", "No, ", "I meant ", "5000 euros", "the budget of ", " is ", "从", "改成", "yesterday", "😀", "\ud800", "\x00", "If ", "forget the plan", "'s "]
-)  # fmt: skip
+    [
+        "I live in ",
+        "Rome",
+        "my ",
+        "sister ",
+        "likes ",
+        "because ",
+        "我",
+        "住在",
+        "北京",
+        "喜欢",
+        "，",
+        "。",
+        "? ",
+        ", ",
+        " and ",
+        "\n",
+        "`",
+        "> ",
+        '"',
+        "“",
+        "<mnemolog-memory>",
+        "</mnemolog-memory>",
+        "not ",
+        "No, ",
+        "I meant ",
+        "5000 euros",
+        "the budget of ",
+        " is ",
+        "从",
+        "改成",
+        "yesterday",
+        "😀",
+        "�",
+        "\x00",
+        "If ",
+        "forget the plan",
+        "'s ",
+    ]
+)
 
 
 @given(st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=25).map("".join)), st.text(max_size=40))

@@ -1,5 +1,5 @@
 """The words of a clause that are a slot's value, and what they mean: typed values are found inside the stretch that the
-sentence form leaves open, texts are trimmed to what names the thing; both only where the rest of the stretch leaves them true."""
+sentence form leaves open, texts are trimmed to what names the thing; both only where the rest of it leaves them true."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["SlotValue", "slot_values", "text_value", "trimmed_text", "typed_valu
 
 
 class SlotValue(msgspec.Struct, frozen=True):
-    """A value at `text[start:end]`; `strength` tells how well it fits: 1 any text, 2 a text of the right look, 3 a typed value."""
+    """A value at `text[start:end]`; `strength`: 1 any text, 2 a text of the right look, 3 a typed value."""
 
     value: Value
     start: int

@@ -237,7 +237,7 @@ _NOTHING = re.compile(
 
 
 def read_cancel(reading: Reading, view: View, lang: str) -> list[Hit]:
-    """A whole Form called off ("forget the trip to Lisbon", 之前的方案作废), or a slot to be forgotten ("forget my address")."""
+    """A whole Form called off ("forget the trip to Lisbon", 之前的方案作废), or a slot to forget ("forget my address")."""
     for pattern in _CANCEL_ZH if lang == "zh" else _CANCEL_EN:
         match = pattern.match(view.text.strip(" .!。！"))
         if match is None:

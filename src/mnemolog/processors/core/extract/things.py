@@ -1,5 +1,5 @@
-"""Statements about a slot by its name: "the budget for the roof garden is now 5,500 euros", 预算改回4000欧元, "my rent went from 900
-to 950". One grammar for every slot of every Form type; the names come from the registry's aliases."""
+"""Statements about a slot by its name: "the budget for the roof garden is now 5,500 euros", 预算改回4000欧元, "my rent
+went from 900 to 950". One grammar for every slot of every Form type; the names come from the registry's aliases."""
 
 from __future__ import annotations
 

@@ -46,6 +46,7 @@ _ADVERB = (
 )
 _TAIL_EN = re.compile(rf"(?:\s*[,–—-])?\s+(?:(?P<when>{_WHEN})|(?:{_ADVERB}))\s*$", re.IGNORECASE)
 _PREPOSITION = re.compile(
+    r"(?<!\btrip)(?<!\bvisit)(?<!\bflight)(?<!\bjourney)(?<!\bmove)"
     r"\s+(?:with|at|in|for|from|since|on|near|by|as|to|into|under|after|before|during|about|against|without|through|via|"
     r"over|within|next|close|across|"
     r"around|outside|inside|behind|based|located|called|named|until|till|including|because|due|like|unless|except|instead|"
