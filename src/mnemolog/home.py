@@ -11,7 +11,7 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -22,6 +22,7 @@ from .processors.core.policy import Policy
 from .processors.core.ports import Embedder, EventLog, Extractor, Placed, VectorStore
 from .processors.embedded import Engine
 from .projections.live import LiveReader
+from .projections.parked import parked_offsets
 from .projections.projector import Projector
 from .projections.store import DueDeadline, Store
 from .projections.vectors import VectorIndexer, read_points
@@ -49,6 +50,8 @@ MOST_WAITING = 512
 """So many waiting inputs are processed even while more keep coming ..."""
 LONGEST_WAIT = 5.0
 """... and so are any that have waited for this many seconds."""
+TAKE_OVER = 0.5
+"""Seconds between looks whether the process that owns the folder is still there, while it has work to do."""
 POLL = 0.01
 """Seconds between looks at how far another process has come."""
 
@@ -95,23 +98,21 @@ class Home:
         self._owner = False
         self._closed = False
         self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._end = weakref.finalize(self, _end, self._stop, self._temporary)
+        self._threads: list[threading.Thread] = []
+        self._end = weakref.finalize(
+            self, _end, self._stop, self._engine, self._threads, self.store, self.log, self._lock, self._temporary
+        )
 
     def close(self) -> None:
-        """Ends the background processor after its current batch and frees everything. May be called twice."""
+        """Ends all processing after the input that is being understood, and frees everything. May be called twice."""
         if self._closed:
             return
         self._closed = True
         self._stop.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
+        self._engine.stop()
+        _join(self._threads)
         with self._index_lock, self._own_lock:
             self._drop_finding()
-            self.store.close()
-            self.log.close()
-            if self._lock is not None:
-                self._lock.release()
             self._owner = False
         self._end()
 
@@ -150,9 +151,14 @@ class Home:
             self._pass_deadlines(scope)
             target = self._target(scope)
             deadline = time.monotonic() + self._read_timeout
-            while self.store.cursor().applied_input < target:
+            while True:
+                self._open()
+                applied = self.store.cursor().applied_input
                 if self._elect():
-                    self._engine.process(target, progress)
+                    if applied < target or not self._engine.started:
+                        self._engine.process(target, progress)
+                    break
+                if applied >= target:
                     break
                 if time.monotonic() > deadline:
                     _log.warning("the process that owns the folder has not caught up in %.0f s", self._read_timeout)
@@ -175,9 +181,11 @@ class Home:
         if applied < target:
             wanted = None if scope is None else _parse(scope)
             behind = sum(1 for stored in self.log.read(DYNAMICS, applied, scope=wanted) if stored.offset < target)
-        for name, parked in self._engine.parked.items():
+        with self.store.reading() as (connection, _):
+            parked = parked_offsets(connection)
+        for name, offset in parked.items():
             if scope in (None, name):
-                waiting = self.log.read(DYNAMICS, parked.offset, scope=_parse(name))
+                waiting = self.log.read(DYNAMICS, offset, scope=_parse(name))
                 behind += sum(1 for stored in waiting if stored.offset < applied)
         return behind
 
@@ -201,13 +209,14 @@ class Home:
     # -- in the background ---------------------------------------------------------------------------------------------
 
     def _start(self) -> None:
-        if self._thread is None:
-            with self._own_lock:
-                if self._thread is None and not self._closed:
-                    self._thread = threading.Thread(
-                        target=_follow, args=(weakref.ref(self), self._stop), name="mnemolog-processor", daemon=True
-                    )
-                    self._thread.start()
+        if self._threads:
+            return
+        with self._own_lock:
+            if not self._threads and not self._closed:
+                arguments = (weakref.ref(self), self._stop)
+                thread = threading.Thread(target=_follow, args=arguments, name="mnemolog-processor", daemon=True)
+                thread.start()
+                self._threads.append(thread)
 
     def background_step(self, seen: int) -> int:
         """Waits a little for new turns beyond dynamics offset `seen`; once they pause, processes and indexes them. Returns how
@@ -223,12 +232,15 @@ class Home:
             if newer == end or behind >= MOST_WAITING or time.monotonic() - began > LONGEST_WAIT:
                 break
             end = newer
-        if self._elect():
-            self._engine.process(progress=self._give_way)
-            self._index(self._give_way)
-            if self._engine.waiting_for:
-                self._stop.wait(5.0)
-                return min(seen, end)
+        if not self._elect():
+            # Somebody else processes; should they end before they come to it, this process takes over.
+            self._stop.wait(TAKE_OVER)
+            return min(end, self.store.cursor().applied_input)
+        self._engine.process(progress=self._give_way)
+        self._index(self._give_way)
+        if self._engine.waiting_for:
+            self._stop.wait(5.0)
+            return min(seen, end)
         return end
 
     def _give_way(self, _done: int) -> None:
@@ -282,7 +294,7 @@ class Home:
         if owner:
             scan = ScanVectors(embedder.dim)
             return Recall(reader, embedder, scan, self.registry), VectorIndexer(self.store, embedder, scan), scan
-        scan = ScanVectors(embedder.dim, lambda *asked: read_points(self.store, embedder.name, *asked))
+        scan = ScanVectors(embedder.dim, partial(read_points, self.store, embedder.name))
         return Recall(reader, embedder, scan, self.registry), None, scan
 
     def _drop_finding(self) -> None:
@@ -383,7 +395,28 @@ def _parse(scope: str) -> Scope:
     return Scope.parse(scope)
 
 
-def _end(stop: threading.Event, temporary: Path | None) -> None:
+def _join(threads: list[threading.Thread]) -> None:
+    for thread in threads:
+        if thread is not threading.current_thread():
+            thread.join()
+
+
+def _end(
+    stop: threading.Event,
+    engine: Engine,
+    threads: list[threading.Thread],
+    store: Store,
+    log: EventLog,
+    lock: ProcessorLock | None,
+    temporary: Path | None,
+) -> None:
+    """What a Memory leaves when it is closed, or forgotten, or when the interpreter ends: nothing."""
     stop.set()
+    engine.stop()
+    _join(threads)
+    store.close()
+    log.close()
+    if lock is not None:
+        lock.release()
     if temporary is not None:
         shutil.rmtree(temporary, ignore_errors=True)
