@@ -262,7 +262,7 @@ PIECES = st.sampled_from(
         "改成",
         "yesterday",
         "😀",
-        "�",
+        "\ud800",
         "\x00",
         "If ",
         "forget the plan",

@@ -1,5 +1,5 @@
-"""What happened and what was decided, for the timeline: who did what, in the speaker's own words, on which day. An episode fills
-no slot, so it may be read more freely than a fact; feelings and sayings are none."""
+"""What happened and what was decided, for the timeline: who did what, in the speaker's own words, on which day. An episode
+fills no slot, so it may be read more freely than a fact; feelings and sayings are none."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ _PREFIX_EN = re.compile(
     r"his|their|the\s(?:way|idea|fact|thought|look|sound|feeling|first|second|last|same|other|one|ones|most|best|worst|"
     r"thing|things|middle|end|mood|process|time)|so|too|very|such|either|neither|myself|all\s(?:of|that|this|the)|"
     r"some\sof|both\sof|one\sof\s(?:those|these|them)|a\s(?:lot|bit|little|few|couple|while|moment|minute|second|question|"
-    r"problem|feeling|hard|good\stime|great\stime|bad)|there|here|going\sto|about\sto|able\sto|supposed|"
+    r"problem|feeling|hard|good\stime|great\stime|bad)|there|here|going\sto\s(?-i:[a-z])|about\sto|able\sto|supposed|"
     r"to\s(?:say|tell|ask|know|think|see\s(?:you|it|that|if|how|what)|be\s(?:honest|fair|clear|sure|able)|have\syou|hear|"
     r"thank|make\ssure))\b",
     re.IGNORECASE,
