@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from ..schemas.errors import NewerVersion, UnknownLog
 from ..schemas.scope import Scope
 from .dialect import Database, insert_new, upsert
-from .rows import Statements
+from .statements import Statements
 from .tables import PREFIX, PROJECTED, SCHEMA_VERSION, Tables, active_versions, create, scopes, store_meta, tables, vectors
 
 __all__ = ["CHUNK", "Cursor", "StoreBase"]

@@ -16,7 +16,9 @@ from ..schemas.envelope import Envelope, Position
 from ..schemas.events import SUMMARIES, decode
 from ..schemas.scope import Scope
 from .base import StoreBase
-from .rows import DecidedInput, Row, RowBatch, Statements, summary_row, week_row
+from .cells import DecidedInput, Row, summary_row, week_row
+from .rows import RowBatch
+from .statements import Statements
 from .tables import Tables
 
 __all__ = ["DecidedInput", "Projector"]

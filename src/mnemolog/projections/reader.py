@@ -15,7 +15,7 @@ from ..schemas.envelope import Position
 from ..schemas.errors import Undecodable
 from ..schemas.events import CHANGES, DYNAMICS, OBSERVATIONS, decode
 from ..schemas.scope import Scope
-from .rows import DecidedInput
+from .cells import DecidedInput
 
 __all__ = ["DecidedInput", "MissingInput", "Observations", "decided_inputs", "records"]
 

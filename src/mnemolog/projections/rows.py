@@ -9,204 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import groupby
-from typing import Any
+from typing import get_args
 
-import msgspec
 import sqlalchemy as sa
-from sqlalchemy import bindparam
 
-from ..processors.core.chain import DecisionHead
 from ..processors.core.moments import event_time
-from ..processors.core.values import detect_lang
 from ..schemas import changes as ch
-from ..schemas.envelope import Envelope
 from ..schemas.inputs import Turn
 from ..schemas.observations import Evidence
 from ..schemas.times import iso_week
-from ..schemas.values import Value
 from . import hiding
-from .dialect import insert_new, upsert
-from .tables import Tables
+from .cells import BOUND, ENDS, DecidedInput, Key, Row, episode_line, evidence_json, value_json, week_row
+from .statements import Statements
 
-__all__ = ["BOUND", "ENDS", "DecidedInput", "Row", "RowBatch", "Statements", "summary_row", "week_row"]
-
-ENDS = 5
-"""Of a version's evidence the first and the last so many pieces are kept."""
-BOUND = 2 * ENDS
-
-Row = dict[str, Any]
-Key = tuple[Any, ...]
-
-
-class DecidedInput(msgspec.Struct, frozen=True, kw_only=True):
-    """One input with the decision about it: all that projections are made from."""
-
-    input: Envelope
-    data: msgspec.Struct
-    """The input's typed data."""
-    offset: int
-    """Of the input on dynamics."""
-    decision_envelope: Envelope | DecisionHead
-    decision: ch.Decision
-    changes_offset: int
-    hash: str
-    """SHA-256 of the decision's value bytes as stored."""
-    recorded: str
-    """When the input was appended."""
-    extractor: str = ""
-    """Name and version of the extractor that observed the input."""
-
-    @property
-    def scope(self) -> str:
-        return f"{self.input.tenant}/{self.input.subject}"
-
-
-def evidence_json(evidence: list[Evidence]) -> str:
-    return _ENCODE(_bounded(evidence)).decode()
-
-
-def because(said: str, cause: str) -> str:
-    """A line with its reason, in the reason's own language."""
-    if not cause or cause in said:
-        return said
-    return f"{said}（因为{cause}）" if detect_lang(cause) == "zh" else f"{said} (because {cause})"
-
-
-def value_json(value: Value | None) -> str | None:
-    return None if value is None else _ENCODE(value).decode()
-
-
-_ENCODE = msgspec.json.Encoder().encode
-
-
-def week_row(scope_id: int, week: str) -> Row:
-    """A week of which nothing is known yet."""
-    return {"scope_id": scope_id, "week": week, "touched": -1, "summarised": -1, "inputs": 0, "hidden_at": -1}
-
-
-def summary_row(scope_id: int, covered: int, summary: ch.WeekSummarised) -> Row:
-    """A revision of a week's summary that covers the inputs up to dynamics offset `covered`."""
-    return {
-        "scope_id": scope_id,
-        "week": summary.week,
-        "revision": summary.revision,
-        "turns": summary.turns,
-        "sessions": summary.sessions,
-        "lines": _ENCODE(summary.lines).decode(),
-        "input_ids": _ENCODE(summary.input_ids).decode(),
-        "position": covered,
-    }
-
-
-def _bounded(evidence: list[Evidence]) -> list[Evidence]:
-    return evidence if len(evidence) <= BOUND else [*evidence[:ENDS], *evidence[-ENDS:]]
-
-
-def episode_line(change: ch.EpisodeSeen) -> str:
-    """One readable line, from the turn's own words: what was done, from what to what, and why."""
-    said = " ".join(part for part in (change.actor, change.action, change.object) if part)
-    if not said and change.evidence:
-        said = change.evidence[0].quote
-    if change.before and change.after:
-        said = f"{said}: {change.before} → {change.after}" if said else f"{change.before} → {change.after}"
-    elif change.after and change.after not in said:
-        said = f"{said}: {change.after}" if said else change.after
-    elif change.before and change.before not in said:
-        said = f"{said}: {change.before} →" if said else f"{change.before} →"
-    return because(said, change.cause)
-
-
-class Statements:
-    """The statements of one version of the tables, made once and compiled once."""
-
-    def __init__(self, tables: Tables, dialect: str) -> None:
-        t = tables
-        self.tables = tables
-        later: Callable[[Any, Any], Any] = lambda old, new: sa.case((new > old, new), else_=old)  # noqa: E731
-        self.scoped_form = (t.forms.c.scope_id == bindparam("b_scope"), t.forms.c.form_id == bindparam("b_form"))
-        # A Form that is seen again after it was hidden or called off is there again.
-        self.form_created = upsert(
-            t.forms,
-            dialect,
-            {
-                "form_type": lambda old, new: new,
-                "key": lambda old, new: new,
-                "name": lambda old, new: new,
-                "status": lambda old, new: new,
-                "updated_at": later,
-                "hidden": 0,
-            },
-        )
-        self.form_named = sa.update(t.forms).where(*self.scoped_form).values(name=bindparam("b_name"))
-        self.form_retired = sa.update(t.forms).where(*self.scoped_form).values(status="retired")
-        moment = bindparam("b_time", type_=sa.Text)
-        self.form_touched = (
-            sa.update(t.forms)
-            .where(*self.scoped_form)
-            .values(
-                updated_at=sa.case((moment > t.forms.c.updated_at, moment), else_=t.forms.c.updated_at),
-                hidden=t.forms.c.hidden * bindparam("b_keep"),
-            )
-        )
-        self.pointer_set = upsert(t.slots, dialect)
-        slot = (
-            t.slots.c.scope_id == bindparam("b_scope"),
-            t.slots.c.form_id == bindparam("b_form"),
-            t.slots.c.slot == bindparam("b_slot"),
-            t.slots.c.element == bindparam("b_element"),
-        )
-        self.pointer_dropped = sa.delete(t.slots).where(*slot, t.slots.c.lane == bindparam("b_lane"))
-        self.pointer_ended = sa.delete(t.slots).where(*slot, t.slots.c.version == bindparam("b_version"))
-        self.version_set = upsert(t.versions, dialect)
-        # A scheduled version whose time has come is the same version: where it came from stays.
-        self.version_elapsed = upsert(t.versions, dialect, ("status", "reason", "confidence", "pieces"))
-        self.version_reinforced = (
-            sa.update(t.versions)
-            .where(
-                t.versions.c.scope_id == bindparam("b_scope"),
-                t.versions.c.form_id == bindparam("b_form"),
-                t.versions.c.slot == bindparam("b_slot"),
-                t.versions.c.version == bindparam("b_version"),
-            )
-            .values(pieces=bindparam("b_pieces"), confidence=bindparam("b_confidence"))
-        )
-        self.evidence_set = upsert(t.evidence, dialect)
-        self.evidence_dropped = sa.delete(t.evidence).where(
-            t.evidence.c.scope_id == bindparam("b_scope"),
-            t.evidence.c.form_id == bindparam("b_form"),
-            t.evidence.c.slot == bindparam("b_slot"),
-            t.evidence.c.version == bindparam("b_version"),
-            t.evidence.c.seq >= ENDS,
-            t.evidence.c.seq < bindparam("b_below"),
-        )
-        self.timeline_set = upsert(t.timeline, dialect)
-        self.edge_set = upsert(t.edges, dialect)
-        self.edge_retired = (
-            sa.update(t.edges)
-            .where(t.edges.c.scope_id == bindparam("b_scope"), t.edges.c.edge_id == bindparam("b_edge"))
-            .values(status="retired")
-        )
-        self.pending_set = upsert(t.pending, dialect)
-        self.pending_closed = (
-            sa.update(t.pending)
-            .where(t.pending.c.scope_id == bindparam("b_scope"), t.pending.c.pending_id == bindparam("b_pending"))
-            .values(closed=bindparam("b_how"))
-        )
-        self.turn_set = insert_new(t.turns, dialect)
-        self.deadline_set = upsert(t.deadlines, dialect)
-        self.deadline_done = sa.delete(t.deadlines).where(
-            t.deadlines.c.scope_id == bindparam("b_scope"), t.deadlines.c.deadline_id == bindparam("b_deadline")
-        )
-        self.rejected_set = upsert(t.rejected, dialect)
-        self.week_touched = upsert(t.weeks, dialect, {"touched": later, "inputs": later, "hidden_at": later})
-        self.week_summarised = upsert(t.weeks, dialect, {"summarised": later})
-        self.summary_set = insert_new(t.summaries, dialect)
-        self.state_set = upsert(t.resolver_state, dialect)
-        self.state_dropped = sa.delete(t.resolver_state).where(
-            t.resolver_state.c.scope_id == bindparam("b_scope"), t.resolver_state.c.key == bindparam("b_key")
-        )
-        self.head_set = upsert(t.heads, dialect)
-        self.offset_set = upsert(t.offsets, dialect)
+__all__ = ["RowBatch"]
 
 
 class RowBatch:
@@ -252,7 +68,7 @@ class RowBatch:
         """Writes everything collected so far."""
         sql = self._sql
         for queue in self._queues.values():
-            for _, group in groupby(queue, key=_identity):
+            for _, group in groupby(queue, key=lambda operation: id(operation[0])):
                 operations = list(group)
                 self._connection.execute(operations[0][0], [row for _, row in operations])
         self._queues = {}
@@ -572,24 +388,10 @@ class RowBatch:
             self._week(scope_id, week, item.offset, hidden_at=item.offset)
 
 
-def _identity(operation: tuple[sa.Executable, Row]) -> int:
-    return id(operation[0])
+_WITHOUT_ROWS = (ch.WorkingNoted, ch.WorkingCleared)
+"""Working memory lives in the resolver's state alone."""
 
 
 _HANDLERS: dict[type, Callable[..., None]] = {
-    ch.FormCreated: RowBatch._form_created,
-    ch.FormNamed: RowBatch._form_named,
-    ch.SlotChanged: RowBatch._slot_changed,
-    ch.SlotReinforced: RowBatch._slot_reinforced,
-    ch.PendingOpened: RowBatch._pending_opened,
-    ch.PendingClosed: RowBatch._pending_closed,
-    ch.FormRetired: RowBatch._form_retired,
-    ch.EdgeAdded: RowBatch._edge_added,
-    ch.EdgeRetired: RowBatch._edge_retired,
-    ch.EpisodeSeen: RowBatch._episode_seen,
-    ch.Rejected: RowBatch._rejected,
-    ch.DeadlineSet: RowBatch._deadline_set,
-    ch.DeadlineDone: RowBatch._deadline_done,
-    ch.Hidden: RowBatch._hidden,
+    kind: getattr(RowBatch, f"_{kind.__struct_config__.tag}") for kind in get_args(ch.Change) if kind not in _WITHOUT_ROWS
 }
-"""Working memory lives in the resolver's state alone and has no rows."""

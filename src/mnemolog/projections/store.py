@@ -7,24 +7,21 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-import msgspec
 import sqlalchemy as sa
 
 from ..schemas.changes import WeekSummarised
 from ..schemas.observations import Evidence
 from ..schemas.scope import Scope
-from ..schemas.values import Value
-from ..schemas.views import EdgeView, FormView, PendingView, SlotView, SummaryView, TimelineEntry, TurnView, VersionView
+from ..schemas.views import EdgeView, FormView, PendingView, SummaryView, TimelineEntry, TurnView, VersionView
 from .base import CHUNK, Cursor, StoreBase
 from .summaries import closed_weeks, latest_revision, make_summary, open_week
 from .tables import Tables, scopes
+from .views import EvidenceKey, pieces, slot_view, timeline_entry, turn_view, value
 
 __all__ = ["Cursor", "DueDeadline", "Store", "TurnRow"]
 
 TurnRow = tuple[int, str, str, str, str, str, str]
 """(offset, event id, session, speaker, role, occurred_at, terms)."""
-
-EvidenceKey = tuple[str, str, int]
 
 
 class DueDeadline(NamedTuple):
@@ -96,7 +93,7 @@ class Store(StoreBase):
                 key=form.key,
                 name=form.name,
                 status=form.status,
-                slots=[_slot_view(row, evidence, retired=form.status == "retired") for row in by_form.get(form.form_id, [])],
+                slots=[slot_view(row, evidence, retired=form.status == "retired") for row in by_form.get(form.form_id, [])],
                 updated_at=form.updated_at,
             )
             for form in forms
@@ -141,7 +138,7 @@ class Store(StoreBase):
                     slot=row.slot,
                     element=row.element,
                     version=row.version,
-                    value=_value(row.value),
+                    value=value(row.value),
                     status=row.status,
                     current=row.standing == row.version and row.form_status != "retired",
                     reason=row.reason,
@@ -150,7 +147,7 @@ class Store(StoreBase):
                     valid_from=row.valid_from,
                     valid_to=following.valid_from if following is not None and goes_on else None,
                     supersedes=row.supersedes,
-                    before=_value(row.before),
+                    before=value(row.before),
                     cause=row.cause,
                     count=row.pieces,
                     evidence=evidence.get((row.form_id, row.slot, row.version), []),
@@ -205,7 +202,7 @@ class Store(StoreBase):
                 query = query.where(table.c.occurred_at < until)
             order = (table.c.occurred_at, table.c.position, table.c.place)
             query = query.order_by(*(column.desc() for column in order)) if newest_first else query.order_by(*order)
-            return [_timeline_entry(row) for row in connection.execute(query.limit(limit))]
+            return [timeline_entry(row) for row in connection.execute(query.limit(limit))]
 
     def edges(self, scope: Scope | str, include_retired: bool = False) -> list[EdgeView]:
         """Relations between Forms, sorted by id."""
@@ -223,7 +220,7 @@ class Store(StoreBase):
                     weight=row.weight,
                     status=row.status,
                     valid_from=row.valid_from,
-                    evidence=_pieces(row.evidence),
+                    evidence=pieces(row.evidence),
                 )
                 for row in connection.execute(query.order_by(table.c.edge_id))
             ]
@@ -242,13 +239,13 @@ class Store(StoreBase):
                     form_type=row.form_type,
                     name=row.name,
                     slot=row.slot,
-                    value=_value(row.value),
+                    value=value(row.value),
                     why=row.why,
                     question=row.question,
                     confidence=row.confidence,
                     authority=row.authority,
                     opened_at=row.opened_at,
-                    evidence=_pieces(row.evidence),
+                    evidence=pieces(row.evidence),
                 )
                 for row in connection.execute(query.order_by(table.c.position, table.c.place))
             ]
@@ -295,14 +292,14 @@ class Store(StoreBase):
         """Turns behind a dynamics offset, in order; repetitions within ten minutes are left out."""
         with self.reading() as (connection, t):
             query = self._turns(connection, t, scope).where(t.turns.c.position > after_offset, t.turns.c.folded == 0)
-            return [_turn_view(row) for row in connection.execute(query.order_by(t.turns.c.position).limit(limit))]
+            return [turn_view(row) for row in connection.execute(query.order_by(t.turns.c.position).limit(limit))]
 
     def turn(self, scope: Scope | str, event_id: str) -> TurnView | None:
         """The turn with that id (the first one, where two sources used the same)."""
         with self.reading() as (connection, t):
             query = self._turns(connection, t, scope).where(t.turns.c.event_id == event_id)
             row = connection.execute(query.order_by(t.turns.c.position).limit(1)).first()
-            return None if row is None else _turn_view(row)
+            return None if row is None else turn_view(row)
 
     def turns_by_offset(self, scope: Scope | str, offsets: Sequence[int]) -> list[TurnView]:
         """The turns at these dynamics offsets, in the order asked for; those that are not there are left out."""
@@ -311,7 +308,7 @@ class Store(StoreBase):
             for start in range(0, len(offsets), CHUNK):
                 wanted = t.turns.c.position.in_(offsets[start : start + CHUNK])
                 for row in connection.execute(self._turns(connection, t, scope).where(wanted)):
-                    found[row.position] = _turn_view(row)
+                    found[row.position] = turn_view(row)
         return [found[offset] for offset in offsets if offset in found]
 
     def session_turns(self, scope: Scope | str, session: str, before_offset: int, limit: int) -> list[TurnView]:
@@ -319,7 +316,7 @@ class Store(StoreBase):
         with self.reading() as (connection, t):
             query = self._turns(connection, t, scope).where(t.turns.c.session == session, t.turns.c.position < before_offset)
             rows = connection.execute(query.order_by(t.turns.c.position.desc()).limit(limit)).all()
-            return [_turn_view(row) for row in reversed(rows)]
+            return [turn_view(row) for row in reversed(rows)]
 
     def turn_index(self, scope: Scope | str, after_offset: int = -1) -> list[TurnRow]:
         """What a keyword index is filled from: (offset, event id, session, speaker, role, occurred_at, terms), in order."""
@@ -381,67 +378,3 @@ class Store(StoreBase):
                     query = query.where(table.c.scope_id == scope_id)
                 counts[name] = connection.execute(query).scalar_one()
             return counts
-
-
-_VALUE = msgspec.json.Decoder(Value)
-_EVIDENCE = msgspec.json.Decoder(list[Evidence])
-
-
-def _value(text: str | None) -> Value | None:
-    return None if text is None else _VALUE.decode(text)
-
-
-def _pieces(text: str) -> list[Evidence]:
-    return _EVIDENCE.decode(text)
-
-
-def _slot_view(row: Any, evidence: dict[EvidenceKey, list[Evidence]], *, retired: bool) -> SlotView:
-    return SlotView(
-        slot=row.slot,
-        element=row.element,
-        value=_VALUE.decode(row.value),
-        status="retired" if retired else row.status,
-        version=row.version,
-        confidence=row.confidence,
-        authority=row.authority,
-        valid_from=row.valid_from,
-        cause=row.cause,
-        count=row.pieces,
-        evidence=evidence.get((row.form_id, row.slot, row.version), []),
-        recorded_at=row.recorded_at,
-    )
-
-
-def _timeline_entry(row: Any) -> TimelineEntry:
-    return TimelineEntry(
-        entry_id=row.entry_id,
-        occurred_at=row.occurred_at,
-        kind=row.kind,
-        text=row.text,
-        actor=row.actor,
-        action=row.action,
-        object=row.object,
-        before=row.before,
-        after=row.after,
-        cause=row.cause,
-        form_id=row.form_id,
-        slot=row.slot,
-        input_id=row.input_id,
-        session=row.session,
-        evidence=_pieces(row.evidence),
-    )
-
-
-def _turn_view(row: Any) -> TurnView:
-    return TurnView(
-        event_id=row.event_id,
-        source=row.source,
-        offset=row.position,
-        session=row.session,
-        agent=row.agent,
-        role=row.role,
-        speaker=row.speaker,
-        content=row.content,
-        occurred_at=row.occurred_at,
-        expires_at=row.expires_at,
-    )

@@ -15,7 +15,7 @@ from ..schemas.changes import WeekSummarised
 from ..schemas.times import MAX_TIME, to_text
 from ..schemas.values import Value
 from ..schemas.views import SummaryView, TimelineEntry
-from .rows import because
+from .cells import because
 from .tables import Tables
 
 __all__ = ["closed_weeks", "latest_revision", "make_summary", "open_week", "week_bounds"]
