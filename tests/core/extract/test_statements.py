@@ -195,6 +195,23 @@ STATED = [
     ("我上个月从阿里离职了。", ["-employer=阿里"]),
     ("我对猫毛过敏，千万记住。", ["allergies=猫毛"]),
     ("我爸妈住在天津。", ["爸妈: home=天津"]),
+    ("I live with my grandmother in Naples.", ["home=Naples"]),
+    ("I prefer tea to coffee.", ["likes=tea"]),
+    ("I don't like crowded places.", ["dislikes=crowded places"]),
+    ("I don't like olives any more.", ["-likes=olives"]),
+    ("My girlfriend Hannah is Danish.", ["partner=Hannah"]),
+    ("I've played the violin since I was six.", ["instruments=violin"]),
+    (
+        "We're going to Sicily for two weeks in August.",
+        ["going to Sicily: what=going to Sicily", "going to Sicily: date=2026-08"],
+    ),
+    ("I'm diabetic.", ["health=diabetic"]),
+    ("I drive to work.", ["commute=drive"]),
+    ("我跟爷爷奶奶一起住在南京。", ["home=南京"]),
+    ("我女朋友是杭州人。", ["女朋友: origin=杭州"]),
+    ("我周末一般都会烤面包。", ["hobbies=烤面包"]),
+    ("我不喜欢人多的地方。", ["dislikes=人多的地方"]),
+    ("我是阿森纳的球迷。", ["likes=阿森纳"]),
 ]
 
 

@@ -17,8 +17,12 @@ from .things import entry_of, same_currency
 
 __all__ = ["told"]
 
-_BECAUSE = ("because", "cause", "cuz", "coz", "since", "as", "so that", "因为", "由于")
-_BECAUSE_FIRST = re.compile(r"(?:because|since|as|given\sthat|now\sthat|因为|由于)\s*(?=[\w\u4e00-\u9fff])", re.IGNORECASE)
+_BECAUSE = ("because", "cause", "cuz", "coz", "so that", "因为", "由于")
+_BECAUSE_FIRST = re.compile(
+    r"(?:because|(?:since|as)(?!\s\S+\s(?:was|were|am|had|moved|started|turned|left))|given\sthat|now\sthat|因为|"
+    r"由于)\s*(?=[\w\u4e00-\u9fff])",
+    re.IGNORECASE,
+)
 _BECAUSE_OF = re.compile(
     r"\b(?:because\sof|due\sto|thanks\sto|on\saccount\sof)\s(?P<cause>[^,.;!?]{2,120})|(?:因为|"
     r"由于)(?P<zh>[^，。；！？]{2,60})",

@@ -75,7 +75,7 @@ def _named(reading: Reading, part: Clause, lang: str, hit: Hit, form: FormType, 
 _PLANNED = re.compile(
     r"\b(?:plan|planning|planned|going\sto|about\sto|intend|book|booked|reserved?|scheduled?|arranged?|decided?|agreed|"
     r"promised|supposed|set\sup|remind|forget|my)\b|"
-    r"\b(?:flying|travelling|traveling|visiting|hosting|attending|moving)\b|打算|计划|准备|约|订|决定|安排|答应|提醒|我有|"
+    r"\b(?:flying|travelling|traveling|visiting|hosting|attending|moving\sto)\b|打算|计划|准备|约|订|决定|安排|答应|提醒|我有|"
     r"要去|想去|会去|得去",
     re.IGNORECASE,
 )

@@ -29,11 +29,11 @@ _PAST = words(
     helped drew sang danced
     """
 )
-_WHO_EN = r"(?P<who>i|we|(?:my|our)\s(?:[\w'’-]+\s){0,2}?[\w'’-]+|he|she|they|[A-Z][\w'’-]+(?:\sand\s(?:i|[A-Z][\w'’-]+))?)"
+_WHO_EN = r"(?P<who>i|we|(?:my|our)\s(?:[\w'’-]+\s){0,2}?[\w'’-]+|he|she|they|[A-Z]\w+(?:\sand\s(?:i|[A-Z][\w'’-]+))?)"
 _VERB_EN = "|".join(sorted(_PAST, key=lambda verb: (-len(verb), verb)))
 _EVENT_EN = re.compile(
     rf"{_WHO_EN}\s(?:(?:just|also|finally|already|recently|actually|then|even|almost)\s){{0,2}}"
-    rf"(?P<verb>{_VERB_EN})\b(?P<object>.*)$",
+    rf"(?P<verb>{_VERB_EN})\b(?!-)(?P<object>.*)$",
     re.IGNORECASE,
 )
 _DECISION_EN = re.compile(

@@ -46,6 +46,9 @@ _REST_ZH = re.compile(
     r"要|有|和|跟|在|就)"
 )
 _PART_OF_DAY = re.compile(r"(?:早上|上午|中午|下午|傍晚|晚上|凌晨|今晚|明早|明晚|夜里)$")
+_PREFERS = re.compile(r"\bprefer\s$", re.IGNORECASE)
+_RATHER = re.compile(r"\s(?:to|over|than)\s", re.IGNORECASE)
+_SWITCHED = re.compile(r"\b(?:switched|moved|migrated|changed)\b.{0,8}\sto\s(?:an?\s|the\s|my\s)?$", re.IGNORECASE)
 _DEFINITE = re.compile(r"(?:the|this|that|no)\s", re.IGNORECASE)
 _CHANGES_ENUM = re.compile(r"\s*(?:to\b|of\b|in\b|with\b|food|dish|的|recipe|restaurant)", re.IGNORECASE)
 
@@ -87,6 +90,8 @@ def typed_value(reading: Reading, entry: Entry, text: str, start: int, end: int,
 def _texts(reading: Reading, entry: Entry, text: str, start: int, end: int, last: bool) -> Iterator[SlotValue]:
     slot, lang = entry.slot, entry.lang
     stretch = text[start:end]
+    rather = _RATHER.search(text, start, end) if _PREFERS.search(text[:start]) else None
+    end = rather.start() if rather else end
     start, end = trimmed_text(entry, text, start, end) if last else _strip(text, start, end)
     if entry.slot.identity and entry.form.about == "thing" and lang == "en":
         start = _with_verb(text, start, end)
@@ -148,6 +153,8 @@ def text_value(reading: Reading, entry: Entry, text: str, start: int, end: int, 
         return None
     if entry.words and not _holds(entry, said, stretch):
         return None
+    if lang == "en" and not slot.shape and _SWITCHED.search(text[:start]) and not any(char.isupper() for char in said):
+        return None  # one switches to oat milk as well as to Firefox
     if entry.form.about != "scope":
         phrase = is_phrase(said) or bool(slot.opposes) or entry.form.about != "person"
         if not supports(slot, said, lang, lower=reading.lower, phrase=phrase):

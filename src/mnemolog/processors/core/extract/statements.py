@@ -21,6 +21,7 @@ _BEFORE_THING_EN = re.compile(rf"(?:{_OWNER}\s){{0,3}}$", re.IGNORECASE)
 _BEFORE_THING_ZH = re.compile(r"(?:我们的?|这个?|那个?|该|本|总|新的?|目前的?|现在的?|整个|最终的?)*$")
 _AFTER_ZH = re.compile(r"(?:[了的啊呢吧呀哦哈啦嘛]|来着|，.*)?$")
 _AFTER_NOUN_EN = re.compile(r"['’]s\b|-\w")
+_NO_LONGER = re.compile(r"any\s?more|any\slonger|no\slonger|stopped|quit|used\sto|不再|了\s*$", re.IGNORECASE)
 _HEDGED_FORM = re.compile(r"\b(?:probably|maybe|perhaps|possibly|kinda|sort\sof|kind\sof)\b|可能|也许|大概|好像", re.IGNORECASE)
 _WEAK = frozenset(
     words(
@@ -98,6 +99,8 @@ def _hits(reading: Reading, view: View, entry: Entry, match: re.Match[str], who:
         if not view.text[match.end() :].strip(" .,!。，！了啦"):
             yield _hit(view, entry, match, entity, None)
         return
+    if entry.kind == "ends" and entry.slot.opposes and not _NO_LONGER.search(view.text):
+        return  # "I don't like olives" is a dislike, with "any more" it ends a liking
     start, end = match.span("value")
     last = end == match.end()
     if last:

@@ -20,7 +20,8 @@ _WHEN = (
     rf"(?:since|from|as\sof|starting|beginning|effective)\s(?:(?:from|on|in)\s)?(?:[\w'’,/-]{{1,20}}\s?){{1,5}}|"
     rf"(?:for|over|during|in|within)\s(?:the\s(?:last|past|next)\s)?{_COUNT}\s(?:more\s)?{_UNIT}(?:\s(?:now|already|"
     rf"straight))?|for\s(?:ages|years|now|ever|good|the\stime\sbeing|a\s(?:while|bit|long\stime))|"
-    rf"{_COUNT}\s{_UNIT}\s(?:ago|back|earlier|later)|(?:in|since|until|by|around)\s(?:\d{{4}}|{_MONTH}(?:\s\d{{4}})?|"
+    rf"(?:a\swhile|some\stime|ages)\sago|{_COUNT}\s{_UNIT}\s(?:ago|back|earlier|later)|(?:in|since|until|by|"
+    rf"around)\s(?:\d{{4}}|{_MONTH}(?:\s\d{{4}})?|"
     rf"the\s(?:spring|summer|autumn|fall|winter)(?:\sof\s\d{{4}})?|spring|summer|autumn|winter)|"
     rf"(?:on|until|by|every|each|next|last|this|from)\s(?:the\s)?(?:{_WEEKDAY}|{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?|"
     rf"\d{{1,2}}(?:st|nd|rd|th)?(?:\sof)?\s{_MONTH})(?:\s(?:morning|afternoon|evening|night))?|"
@@ -75,6 +76,7 @@ _TAIL_ZH = re.compile(
     rf"(?:现在|目前|已经|最近|一直|其实|真的)|就(?:行|好|可以|是|够)了?|(?<=[\u4e00-\u9fff])的)$"
 )
 _STOP_ZH = re.compile(r"(?:因为|由于|所以|但是|不过|可是|而且|并且|然后|虽然|如果|要是|，|,|。|；|的时候|之后|以后|以来|来着)")
+_OFTEN_ZH = re.compile(r"(?:一般|通常|平时|经常|常常|总是|偶尔|都|会|就|也|还){1,4}(?=[\u4e00-\u9fff]{2})")
 _MEASURE_ZH = re.compile(
     rf"(?:(?:{_NUM_ZH}|这|那)(?:只|个|条|头|匹|位|名|辆|台|部|张|本|双|套|间|家|所|款|种|把|份|门|支|点儿?|些)|"
     rf"[只个条])(?=[\u4e00-\u9fffA-Za-z])"
@@ -136,6 +138,9 @@ def _trim_zh(text: str, start: int, end: int) -> Trimmed:
             when_start, when_end = tail.span("when")
         end = tail.start()
     start, end = _edges(text, start, end, _EDGE_ZH)
+    often = _OFTEN_ZH.match(text, start, end)
+    if often:
+        start = often.end()
     measure = _MEASURE_ZH.match(text, start, end)
     if measure and measure.end() < end:
         start = measure.end()

@@ -14,6 +14,9 @@ __all__ = ["after_value", "without_adjuncts"]
 
 _WHO_ZH = r"(?:我们?(?:家)?|咱们?|(?:我们?的?|我家的?)[\u4e00-\u9fff]{1,6}?|[他她]们?)"
 _WHEN_ZH = re.compile(rf"(?P<who>{_WHO_ZH})(?P<gone>(?:{TIME_ZH.pattern}){{1,3}}(?:都|就|才|会)?)(?=[^的，。])")
+_WITH_ZH = re.compile(
+    rf"(?P<who>{_WHO_ZH})(?P<gone>(?:现在|目前)?(?:跟|和|与)[^，。]{{1,10}}?(?:一起|一块儿?|合租|同住))(?=[住在工上做])"
+)
 _WHERE_ZH = re.compile(rf"(?P<who>{_WHO_ZH})(?P<gone>(?:现在|目前)?在[^，。我你]{{1,16}}?)(?=当|做|担任|读|学|教|从事|负责|开)")
 _WHAT_FOR_ZH = re.compile(
     rf"(?P<who>{_WHO_ZH})(?P<gone>(?!不|没|别)[^，。用不没你他她我]{{1,10}}?)(?=(?:都|一般|平时|主要|经常|习惯|一直)?用)"
@@ -48,7 +51,7 @@ _HEAD_EN = re.compile(
 
 def without_adjuncts(view: View, lang: str) -> Iterator[View]:
     """Shorter views of a clause in which no sentence form was found as it stands."""
-    patterns = (_WHEN_ZH, _FROM_ZH, _WHERE_ZH, _WHAT_FOR_ZH, _TOPIC_ZH) if lang == "zh" else (_FROM_EN, _ADJUNCT_EN)
+    patterns = (_WHEN_ZH, _WITH_ZH, _FROM_ZH, _WHERE_ZH, _WHAT_FOR_ZH, _TOPIC_ZH) if lang == "zh" else (_FROM_EN, _ADJUNCT_EN)
     for pattern in patterns:
         match = pattern.match(view.text)
         if match is not None and match.end("gone") < len(view.text):
