@@ -1,6 +1,7 @@
 """Evidence recall: of the turns (LoCoMo) or sessions (LongMemEval) that hold an answer, how many are among the first k found.
 
     python benchmarks/eval_recall.py --data DIR [--set locomo|longmemeval] [--ablate] [--json]
+    python benchmarks/eval_recall.py --data DIR --tune
 
 DIR holds `locomo/{turns,qa}.jsonl` and `longmemeval/dev.jsonl`; they are read, never copied. LongMemEval is split in two by a
 hash of the question's id: weights are chosen on the `tune` half only, LoCoMo is only reported. Only the turn route is
@@ -186,8 +187,11 @@ def main() -> int:
     parser.add_argument("--set", choices=("locomo", "longmemeval"), dest="sets", action="append")
     parser.add_argument("--ablate", action="store_true", help="each signal left out, and each alone")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--tune", action="store_true", help="the grid that the weights come from, on LongMemEval's tuning half")
     args = parser.parse_args()
     embedder = UseEmbedder()
+    if args.tune:
+        return tune(args.data, embedder)
     result: dict[str, Any] = {}
     for name in args.sets or ["locomo", "longmemeval"]:
         turns = Turns()
@@ -208,6 +212,27 @@ def main() -> int:
                 show(name, run, groups, p50, p95, full=run == "all signals")
     if args.json:
         print(json.dumps(result, indent=2))
+    return 0
+
+
+def tune(data: Path, embedder: UseEmbedder) -> int:
+    """R@5 + R@10 of the tuning half for each weighting, best first; nothing else is looked at.
+
+    LongMemEval's sessions are nearly all one turn and have no speakers, so it cannot tell a turn from its neighbours: both
+    carry the same weight, and the speaker carries one unit.
+    """
+    turns = Turns()
+    asked = [one for one in longmemeval(data, turns) if "tune" in one.groups]
+    vectors = ScanVectors(embedder.dim)
+    fill(turns, embedder, vectors)
+    table = []
+    for words in (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0):
+        for period in (0.0, 1.0, 2.0, 3.0):
+            weights = (1.0, 1.0, words, words, 1.0, period)
+            row = measure(Recall(turns, embedder, vectors, weights=weights), asked, by_session=True)[0]["tune"]
+            table.append((row["R@5"] + row["R@10"], row["R@5"], row["R@10"], weights))
+    for _, five, ten, weights in sorted(table, reverse=True):
+        print(f"R@5 {five:.3f}  R@10 {ten:.3f}  {dict(zip(SIGNALS, weights, strict=True))}")
     return 0
 
 

@@ -31,10 +31,9 @@ _RESEMBLES = 0.2
 """Of the nearest 20, those at least this close count as found by meaning: with the default embedder questions lie at .11
 (spread .11) from any turn and at .27 from one that answers them."""
 SIGNALS = ("vectors", "vectors_nearby", "keywords", "keywords_nearby", "speaker", "period")
-WEIGHTS: tuple[float, ...] = (0.5, 1.0, 0.25, 0.5, 1.0, 3.0)
-"""From the best of a grid on half of LongMemEval, within its noise but not its very best: a turn's own words keep a little
-weight, so that of three neighbours the right one comes first. LoCoMo's figures of the candidates had been seen by then, and
-those of LongMemEval's other half: neither is a blind test of these weights. Equal weights are the untuned comparison."""
+WEIGHTS: tuple[float, ...] = (1.0, 1.0, 0.25, 0.25, 1.0, 3.0)
+"""The best of the grid that `benchmarks/eval_recall.py --tune` prints, on half of LongMemEval and nothing else; there a turn and
+its neighbours carry the same weight, because that data cannot tell them apart, and the speaker carries one unit."""
 _SPREAD = 0.1
 """One unit of closeness: the spread of cosines between a question and the turns of a conversation."""
 _SPREAD_NEARBY = 0.07
