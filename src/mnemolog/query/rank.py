@@ -32,7 +32,7 @@ _RESEMBLES = 0.2
 (spread .11) from any turn and at .27 from one that answers them."""
 SIGNALS = ("vectors", "vectors_nearby", "keywords", "keywords_nearby", "speaker", "period")
 WEIGHTS: tuple[float, ...] = (1.0, 1.0, 0.25, 0.25, 1.0, 3.0)
-"""The best of the grid that `benchmarks/eval_recall.py --tune` prints, on half of LongMemEval and nothing else; there a turn and
+"""The best of the grid that `benchmarks/eval_recall.py --tune` prints, on half of LongMemEval alone; there a turn and
 its neighbours carry the same weight, because that data cannot tell them apart, and the speaker carries one unit."""
 _SPREAD = 0.1
 """One unit of closeness: the spread of cosines between a question and the turns of a conversation."""
