@@ -21,7 +21,7 @@ from ..projections.projector import DecidedInput, Projector
 from ..projections.reader import decided_inputs
 from ..projections.store import Store
 from ..projections.weeks import summarise_due
-from ..schemas.codec import derived_id, sha256_hex
+from ..schemas.codec import derived_id, encode, sha256_hex
 from ..schemas.envelope import Envelope, Position
 from ..schemas.errors import Closed, LogError, ModelOutputInvalid, ModelUnavailable, StaleDecision
 from ..schemas.events import CHANGES, DYNAMICS, decode, make
@@ -227,24 +227,23 @@ class Engine:
         for _ in range(TRIES):
             try:
                 extraction: Extraction = self._extractor.extract(seen, window)
+                observation = Observation(
+                    input_id=envelope.id,
+                    input_type=envelope.type,
+                    extractor=self._extractor.name,
+                    model=extraction.model,
+                    prompt_hash=extraction.prompt_hash,
+                    context_ids=extraction.context_ids,
+                    raw=extraction.raw,
+                    candidates=extraction.candidates,
+                )
+                return msgspec.json.decode(encode(msgspec.to_builtins(observation)), type=Observation)
             except ModelUnavailable:
                 raise
             except ModelOutputInvalid as problem:
                 error, raw = str(problem), problem.raw
-                continue
             except Exception as problem:  # an extractor is somebody's plug-in: its bugs are recorded like bad output
-                error = f"{type(problem).__name__}: {problem}"
-                continue
-            return Observation(
-                input_id=envelope.id,
-                input_type=envelope.type,
-                extractor=self._extractor.name,
-                model=extraction.model,
-                prompt_hash=extraction.prompt_hash,
-                context_ids=extraction.context_ids,
-                raw=extraction.raw,
-                candidates=extraction.candidates,
-            )
+                error, raw = f"{type(problem).__name__}: {problem}", ""
         _log.warning("turn %s: no usable extraction after %d tries: %s", seen.id, TRIES, error)
         return ExtractionFailed(
             input_id=envelope.id,
@@ -369,7 +368,8 @@ class Engine:
         self._parking.take_up(scope)
         self._forget_sessions(scope)
         end = self._store.cursor().applied_input
-        start = parked.offset
+        # Some may be decided: by a run that died on the way.
+        start = max(parked.offset, self._state(scope).applied + 1)
         while start < end:
             records = [item for item in self._log.read(DYNAMICS, start, BATCH, scope=Scope.parse(scope)) if item.offset < end]
             if not records:

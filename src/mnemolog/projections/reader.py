@@ -23,6 +23,8 @@ CHUNK = 512
 """Records read at a time; no read of the log stays open between two chunks."""
 _REMEMBERED = 4096
 """Observations kept for decisions that come later than their place (of scopes that had to wait)."""
+_INDEXED = 16
+"""Scopes whose observations are kept by input, where some lie far from their place."""
 
 
 class MissingInput(Undecodable):
@@ -158,7 +160,10 @@ class Observations(Generic[_T]):
     def __init__(
         self, log: EventLog, input_offset: int, scope: Scope | None, read: Callable[[Stored], tuple[str, int, _T]]
     ) -> None:
+        self._log = log
+        self._scope = scope
         self._decode = read
+        self._indexed: OrderedDict[str, tuple[int, dict[str, _T]]] = OrderedDict()
         self._ahead = records(log, OBSERVATIONS, self._place(log, input_offset), scope=scope)
         self._passed: OrderedDict[tuple[str, str], _T] = OrderedDict()
         self._next = self._read()
@@ -171,7 +176,25 @@ class Observations(Generic[_T]):
             if len(self._passed) > _REMEMBERED:
                 self._passed.popitem(last=False)
             self._next = self._read()
-        return self._passed.pop((scope, input_id), None)
+        found = self._passed.pop((scope, input_id), None)
+        return self._elsewhere(scope, input_id) if found is None else found
+
+    def _elsewhere(self, scope: str, input_id: str) -> _T | None:
+        """The observation of an input that was decided late, which lies far behind its place: looked for among all of its
+        scope's."""
+        if self._scope not in (None, Scope.parse(scope)):
+            return None
+        index = self._indexed.get(scope)
+        end = self._log.end(OBSERVATIONS)
+        if index is None or (input_id not in index[1] and index[0] < end):
+            known: dict[str, _T] = {}
+            for record in records(self._log, OBSERVATIONS, 0, end, scope=Scope.parse(scope)):
+                other, _, wanted = self._decode(record)
+                known.setdefault(other, wanted)
+            index = self._indexed[scope] = (end, known)
+            while len(self._indexed) > _INDEXED:
+                self._indexed.popitem(last=False)
+        return index[1].get(input_id)
 
     def _read(self) -> tuple[tuple[str, str], int, _T] | None:
         record = next(self._ahead, None)
