@@ -11,25 +11,23 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from .adapters.logs.folder import Folder, ProcessorLock, open_folder
 from .adapters.logs.memory import MemoryLog
 from .adapters.logs.sqlite import SqliteLog
+from .face.finding import Finding
 from .processors.core.policy import Policy
-from .processors.core.ports import Embedder, EventLog, Extractor, Placed, VectorStore
+from .processors.core.ports import Embedder, EventLog, Extractor, Placed
 from .processors.embedded import Engine
-from .projections.live import LiveReader
 from .projections.parked import parked_offsets
 from .projections.projector import Projector
 from .projections.store import DueDeadline, Store
-from .projections.vectors import VectorIndexer, read_points
 from .schemas.codec import derived_id
 from .schemas.envelope import DEFAULT_SOURCE, Envelope, Position
 from .schemas.errors import Busy, Closed, InvalidInput, MnemologError
-from .schemas.events import CHANGES, DYNAMICS, OBSERVATIONS, SUMMARIES, make
+from .schemas.events import CHANGES, DYNAMICS, OBSERVATIONS, SUMMARIES, decode, make
 from .schemas.inputs import DeadlinePassed
 from .schemas.registry import Registry
 from .schemas.scope import Scope
@@ -50,6 +48,8 @@ MOST_WAITING = 512
 """So many waiting inputs are processed even while more keep coming ..."""
 LONGEST_WAIT = 5.0
 """... and so are any that have waited for this many seconds."""
+INDEX_SECONDS = 0.25
+"""The most that a question waits for turns that have no vector yet."""
 TAKE_OVER = 0.5
 """Seconds between looks whether the process that owns the folder is still there, while it has work to do."""
 POLL = 0.01
@@ -89,12 +89,9 @@ class Home:
             extractor = OfflineExtractor(self.registry)
         self._policy = Policy.of(self.registry)
         self._engine = Engine(self.log, self.store, Projector(self.store), extractor, self._policy)
-        self._embedder_given = embedder
+        self.finding = Finding(self.store, self.log, self.registry, embedder, self._folder)
         self._lock = None if self._folder is None else ProcessorLock(self._folder)
         self._own_lock = threading.RLock()
-        self._index_lock = threading.RLock()
-        self._found: tuple[Recall, VectorIndexer | None, VectorStore | None] | None = None
-        self._found_as_owner = False
         self._owner = False
         self._closed = False
         self._stop = threading.Event()
@@ -111,8 +108,8 @@ class Home:
         self._stop.set()
         self._engine.stop()
         _join(self._threads)
-        with self._index_lock, self._own_lock:
-            self._drop_finding()
+        self.finding.close()
+        with self._own_lock:
             self._owner = False
         self._end()
 
@@ -129,6 +126,13 @@ class Home:
         self._start()
         return placed
 
+    def time_of(self, scope: Scope, source: str, event_id: str) -> str | None:
+        """The event time of an input that is on the log, or None."""
+        position = self.log.position_of(scope, source, event_id)
+        if position is None:
+            return None
+        return decode(next(self.log.read(DYNAMICS, position.offset, 1)).value)[0].time
+
     def token(self, position: Position) -> str:
         """The opaque read-your-write token of a position: the log's id and the position."""
         return f"{self.log.log_id}@{position}"
@@ -144,7 +148,7 @@ class Home:
         progress: Callable[[int], None] | None = None,
     ) -> int:
         """Processes the backlog up to the scope's last input (None: of all scopes) or waits until the owner has; returns how
-        many of its inputs are still not in the read models."""
+        many of its inputs are still not in the read models. `index`: new turns get their vectors too, where that is quick."""
         self._open()
         target = self._target(scope)
         if wait:
@@ -165,7 +169,7 @@ class Home:
                     break
                 time.sleep(POLL)
             if index and self._elect():
-                self._index()
+                self.finding.index_for(INDEX_SECONDS)
         return self._behind(scope, target)
 
     def _target(self, scope: str | None) -> int:
@@ -237,7 +241,7 @@ class Home:
             self._stop.wait(TAKE_OVER)
             return min(end, self.store.cursor().applied_input)
         self._engine.process(progress=self._give_way)
-        self._index(self._give_way)
+        self.finding.index(self._give_way)
         if self._engine.waiting_for:
             self._stop.wait(5.0)
             return min(seen, end)
@@ -249,66 +253,12 @@ class Home:
             raise Closed("the memory was closed")
         time.sleep(0)
 
-    # -- what is opened on first use -----------------------------------------------------------------------------------
-
-    @cached_property
-    def embedder(self) -> Embedder | None:
-        if self._embedder_given is False:
-            return None
-        if self._embedder_given is not None:
-            return self._embedder_given
-        from .adapters.embedders.use import UseEmbedder
-
-        return UseEmbedder()
+    # -- finding -------------------------------------------------------------------------------------------------------
 
     @property
     def recall(self) -> Recall:
         """What answers questions; made anew when this process becomes the one that processes."""
-        return self._finding()[0]
-
-    def _finding(self) -> tuple[Recall, VectorIndexer | None, VectorStore | None]:
-        owner = self._elect()
-        with self._own_lock:
-            self._open()
-            if self._found is None or self._found_as_owner != owner:
-                self._drop_finding()
-                self._found, self._found_as_owner = self._make_finding(owner), owner
-            return self._found
-
-    def _make_finding(self, owner: bool) -> tuple[Recall, VectorIndexer | None, VectorStore | None]:
-        """The owner has the shard itself; everybody else scans the vectors that the owner computed."""
-        from .query.recall import Recall
-
-        embedder = self.embedder
-        reader = LiveReader(self.store, self.log)
-        if embedder is None:
-            return Recall(reader, registry=self.registry), None, None
-        if owner and self._folder is not None:
-            from .adapters.vectors.edge import EdgeVectors
-
-            shard = EdgeVectors(self._folder.vectors, embedder.dim, embedder.name, timeout=5.0)
-            indexer = VectorIndexer(self.store, embedder, shard)
-            return Recall(reader, embedder, shard, self.registry), indexer, shard
-        from .adapters.vectors.scan import ScanVectors
-
-        if owner:
-            scan = ScanVectors(embedder.dim)
-            return Recall(reader, embedder, scan, self.registry), VectorIndexer(self.store, embedder, scan), scan
-        scan = ScanVectors(embedder.dim, partial(read_points, self.store, embedder.name))
-        return Recall(reader, embedder, scan, self.registry), None, scan
-
-    def _drop_finding(self) -> None:
-        if self._found is not None and self._found[2] is not None:
-            self._found[2].close()
-        self._found = None
-
-    def _index(self, give_way: Callable[[int], None] | None = None) -> None:
-        """Brings the vector index up to the turns table, where this process owns it."""
-        with self._index_lock:
-            indexer = self._finding()[1]
-            while indexer is not None and (done := indexer.step()):
-                if give_way is not None:
-                    give_way(done)
+        return self.finding.recall(self._elect())
 
     # -- operating -----------------------------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ class Reading(Face):
         that "last week" is counted from. With `wait=False` nothing is processed first; `.behind` says how much is missing.
         """
         scope = self._scope(tenant, subject, user_id, agent_id)
-        behind = self._home.catch_up(str(scope), wait=wait)
+        behind = self._home.catch_up(str(scope), wait=wait, index=True)
         hits = self._home.recall.search(
             [str(scope)], _query(query), limit=_positive("limit", limit), now=self._now(now), include_history=history
         )
@@ -63,7 +63,7 @@ class Reading(Face):
         Rules and profile first, then how things came to be, then excerpts; `.lines` say where each line comes from.
         """
         scope = self._scope(tenant, subject, user_id, agent_id)
-        behind = self._home.catch_up(str(scope), wait=wait)
+        behind = self._home.catch_up(str(scope), wait=wait, index=True)
         return self._home.recall.context(
             [str(scope)],
             _query(query),

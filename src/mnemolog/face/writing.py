@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ..producers.turns import Message, TimeLike, turns_of
 from ..schemas.envelope import DEFAULT_SOURCE, Envelope
-from ..schemas.errors import InvalidInput, NotFound
+from ..schemas.errors import ConflictingContent, InvalidInput, NotFound
 from ..schemas.inputs import (
     ConfirmationGiven,
     CorrectionRequested,
@@ -51,22 +51,32 @@ class Writing(Face):
         whole or not at all. Raises InvalidInput naming the field.
         """
         scope = self._scope(tenant, subject, user_id, agent_id)
-        events = turns_of(
-            messages,
-            scope,
-            now=self._home.now(),
-            session=_session(session, run_id),
-            speaker=speaker,
-            agent=None if agent_id is None else check_name("agent_id", str(agent_id)),
-            role=role,
-            occurred_at=occurred_at,
-            event_id=id,
-            source=source,
-            metadata=metadata,
-            expires_at=expires_at,
-            importance=importance,
-        )
-        return self._append(events)
+        first_times: dict[str, str] = {}
+        while True:
+            events = turns_of(
+                messages,
+                scope,
+                now=self._home.now(),
+                session=_session(session, run_id),
+                speaker=speaker,
+                agent=None if agent_id is None else check_name("agent_id", str(agent_id)),
+                role=role,
+                occurred_at=occurred_at,
+                event_id=id,
+                source=source,
+                metadata=metadata,
+                expires_at=expires_at,
+                importance=importance,
+                first_times=first_times,
+            )
+            try:
+                return self._append(events)
+            except ConflictingContent as conflict:
+                # A retry without a time of its own: it happened when it was first sent.
+                first = self._home.time_of(scope, source, conflict.event_id)
+                if first is None or first_times.get(conflict.event_id) == first:
+                    raise
+                first_times[conflict.event_id] = first
 
     def add_events(self, events: Sequence[Envelope]) -> Receipt:
         """Records ready-made input events (importers use this), whole or not at all."""

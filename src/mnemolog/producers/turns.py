@@ -98,11 +98,14 @@ def turns_of(
     metadata: Mapping[str, Any] | None = None,
     expires_at: TimeLike | None = None,
     importance: float | None = None,
+    first_times: Mapping[str, str] | None = None,
 ) -> list[Envelope]:
     """Events of a text, one OpenAI-style message or a list of them; what a message says itself goes before the arguments.
 
-    With `event_id` and several messages, the ids are `<event_id>:0`, `<event_id>:1`, ...
+    With `event_id` and several messages, the ids are `<event_id>:0`, `<event_id>:1`, ... `first_times`: event id to the time
+    that stands in for `now` in a turn that was sent before.
     """
+    first_times = first_times or {}
     if isinstance(given, str):
         given = [{"role": role or "user", "content": given}]
     elif isinstance(given, Mapping):
@@ -131,7 +134,7 @@ def turns_of(
                 turn_event(
                     scope,
                     _text(message),
-                    now=now,
+                    now=now if identifier is None else first_times.get(str(identifier), now),
                     role=message.get("role", role or "user"),
                     speaker=_first(message.get("speaker"), message.get("name"), speaker),
                     session=_first(message.get("session"), session),

@@ -1,0 +1,128 @@
+"""What answers questions in this process, made on first use: the process that processes has the vector index itself and fills
+it, every other one scans the vectors that the owner computed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from ..adapters.logs.folder import Folder
+from ..processors.core.ports import Embedder, EventLog, VectorStore
+from ..projections.live import LiveReader
+from ..projections.store import Store
+from ..projections.vectors import VectorIndexer, read_points
+from ..schemas.errors import Closed
+from ..schemas.registry import Registry
+
+if TYPE_CHECKING:
+    from ..query.recall import Recall
+
+__all__ = ["Finding"]
+
+
+class _Made(NamedTuple):
+    owner: bool
+    recall: Recall
+    indexer: VectorIndexer | None
+    vectors: VectorStore | None
+
+
+class Finding:
+    """Recall over the read models, and the vector index behind it. Thread-safe. Each call says whether this process is the
+    owner of the folder by now."""
+
+    def __init__(
+        self,
+        store: Store,
+        log: EventLog,
+        registry: Registry,
+        embedder: Embedder | Literal[False] | None,
+        folder: Folder | None,
+    ) -> None:
+        self._store, self._log, self._registry, self._folder = store, log, registry, folder
+        self._embedder_given = embedder
+        self._embedder: Embedder | None = None
+        self._lock = threading.RLock()
+        self._index_lock = threading.RLock()
+        self._made: _Made | None = None
+        self._closed = False
+
+    def embedder(self) -> Embedder | None:
+        """The one that was given, or the default one; None where there are to be no vectors."""
+        if self._embedder_given is False:
+            return None
+        with self._lock:
+            if self._embedder is None:
+                if self._embedder_given is not None:
+                    self._embedder = self._embedder_given
+                else:
+                    from ..adapters.embedders.use import UseEmbedder
+
+                    self._embedder = UseEmbedder()
+            return self._embedder
+
+    def recall(self, owner: bool) -> Recall:
+        """What answers questions."""
+        return self._of(owner).recall
+
+    def vectors(self, owner: bool) -> VectorStore | None:
+        """The vector index; None where there is none."""
+        return self._of(owner).vectors
+
+    def index(self, give_way: Callable[[int], None] | None = None) -> None:
+        """Brings the vector index up to the turns table; for the owner. `give_way` is called between batches."""
+        with self._index_lock:
+            indexer = self._of(True).indexer
+            while indexer is not None and (done := indexer.step()):
+                if give_way is not None:
+                    give_way(done)
+
+    def index_for(self, seconds: float) -> None:
+        """The same for so long at most; what is left over is found by its words, and indexed in the background."""
+        until = time.monotonic() + seconds
+        if not self._index_lock.acquire(timeout=seconds):
+            return
+        try:
+            indexer = self._of(True).indexer
+            while indexer is not None and indexer.step() and time.monotonic() < until:
+                pass
+        finally:
+            self._index_lock.release()
+
+    def close(self) -> None:
+        with self._index_lock, self._lock:
+            self._closed = True
+            if self._made is not None and self._made.vectors is not None:
+                self._made.vectors.close()
+            self._made = None
+
+    def _of(self, owner: bool) -> _Made:
+        with self._lock:
+            if self._closed:
+                raise Closed("this memory was closed: open it again")
+            if self._made is None or self._made.owner < owner:
+                # What was made before it became the owner is left to whoever is searching in it right now.
+                self._made = self._make(owner)
+            return self._made
+
+    def _make(self, owner: bool) -> _Made:
+        from ..query.recall import Recall
+
+        embedder = self.embedder()
+        reader = LiveReader(self._store, self._log)
+        if embedder is None:
+            return _Made(owner, Recall(reader, registry=self._registry), None, None)
+        vectors: VectorStore
+        if owner and self._folder is not None:
+            from ..adapters.vectors.edge import EdgeVectors
+
+            vectors = EdgeVectors(self._folder.vectors, embedder.dim, embedder.name, timeout=5.0)
+        else:
+            from ..adapters.vectors.scan import ScanVectors
+
+            vectors = ScanVectors(embedder.dim, None if owner else partial(read_points, self._store, embedder.name))
+        indexer = VectorIndexer(self._store, embedder, vectors) if owner else None
+        return _Made(owner, Recall(reader, embedder, vectors, self._registry), indexer, vectors)
