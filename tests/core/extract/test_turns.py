@@ -197,6 +197,16 @@ def test_a_hedge_caps_the_confidence() -> None:
     assert found.confidence <= 0.5
 
 
+def test_a_hedge_between_the_verb_and_the_amount_counts() -> None:
+    assert only("My budget for the kitchen is about 5000 euros.", "budget").hedged
+    assert only("预算大概是5000元", "budget").hedged
+
+
+def test_an_order_stands_as_it_was_given() -> None:
+    assert facts("Please always give prices in euros.") == ["always=give prices in euros"]
+    assert facts("Never call me in the morning, please.") == ["never=call me in the morning"]
+
+
 def test_a_thing_and_its_day_are_one_form() -> None:
     what, day = read("My dentist appointment is next Thursday at 10am.")
     assert what.entity == day.entity == EntityRef(kind="named", name="dentist appointment")

@@ -46,6 +46,15 @@ _REST_ZH = re.compile(
     r"要|有|和|跟|在|就)"
 )
 _PART_OF_DAY = re.compile(r"(?:早上|上午|中午|下午|傍晚|晚上|凌晨|今晚|明早|明晚|夜里)$")
+_HEDGED = re.compile(
+    r"\b(?:about|around|roughly|approximately|approx\.?|probably|maybe|perhaps|nearly|almost)\s[$€£¥]?$|(?:大概|大约|"
+    r"差不多|约|可能|将近|接近)[是有为要]?$",
+    re.IGNORECASE,
+)
+_POLITE = re.compile(
+    r"(?:[\s,，]*(?:please|pls|thanks|thank\syou|from\snow\son|ok(?:ay)?|谢谢|好吗|可以吗|拜托|[吧哦啊呀哈了]))+$",
+    re.IGNORECASE,
+)
 _PREFERS = re.compile(r"\bprefer\s$", re.IGNORECASE)
 _RATHER = re.compile(r"\s(?:to|over|than)\s", re.IGNORECASE)
 _SWITCHED = re.compile(r"\b(?:switched|moved|migrated|changed)\b.{0,8}\sto\s(?:an?\s|the\s|my\s)?$", re.IGNORECASE)
@@ -83,7 +92,8 @@ def typed_value(reading: Reading, entry: Entry, text: str, start: int, end: int,
         value = reading.parse(slot, text[begin:stop], lang)
         if value is not None and not (slot.type == "number" and _DEFINITE.match(text, begin, stop)):
             begin, stop = _strip(text, begin, stop)
-            return SlotValue(value, begin, stop, 3, slot.type != "enum" and any(found.hedged for found in inside[:1]))
+            hedged = any(found.hedged for found in inside[:1]) or _HEDGED.search(text[max(0, begin - 24) : begin]) is not None
+            return SlotValue(value, begin, stop, 3, slot.type != "enum" and hedged)
     return None
 
 
@@ -123,9 +133,12 @@ def _with_verb(text: str, start: int, end: int) -> int:
 
 def trimmed_text(entry: Entry, text: str, start: int, end: int) -> tuple[int, int]:
     """The stretch of `text[start:end]` that a text value, or a list of them, can be."""
+    if entry.form.about == "scope":  # an order stands as it was given
+        polite = _POLITE.search(text, start, end)
+        return _strip(text, start, polite.start() if polite and polite.start() > start else end)
     phrase = bool(entry.slot.opposes) or entry.form.about != "person" or is_phrase(text[start:end])
     trimmed = trim(text, start, end, entry.lang, phrase=phrase)
-    if entry.slot.many or entry.form.about == "scope":
+    if entry.slot.many:
         return trimmed.start, trimmed.end
     return trimmed.start, _first_of_list(entry.slot.shape, text, trimmed.start, trimmed.end)
 

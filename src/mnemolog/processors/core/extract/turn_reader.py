@@ -89,7 +89,8 @@ class _TurnReader:
                 hits = (read_rules(reading, longer, sentence.lang) if longer else []) or hits
             about = next((hit for hit in hits if hit.form_type), None)
             if about is not None:
-                subject = about.entity
+                person = reading.lexicon.registry.types[about.form_type].about == "person"
+                subject = about.entity if person else None
             found.extend((hit, act) for hit in hits)
         if not any(hit.form_type for hit, _ in found):
             corrected = self._taken_back(sentence, mood)
