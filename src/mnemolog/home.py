@@ -97,7 +97,7 @@ class Home:
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
         self._end = weakref.finalize(
-            self, _end, self._stop, self._engine, self._threads, self.store, self.log, self._lock, self._temporary
+            self, _end, self._stop, self._engine, self._threads, self.finding, self.store, self.log, self._lock, self._temporary
         )
 
     def close(self) -> None:
@@ -105,12 +105,6 @@ class Home:
         if self._closed:
             return
         self._closed = True
-        self._stop.set()
-        self._engine.stop()
-        _join(self._threads)
-        self.finding.close()
-        with self._own_lock:
-            self._owner = False
         self._end()
 
     def now(self) -> str:
@@ -345,16 +339,11 @@ def _parse(scope: str) -> Scope:
     return Scope.parse(scope)
 
 
-def _join(threads: list[threading.Thread]) -> None:
-    for thread in threads:
-        if thread is not threading.current_thread():
-            thread.join()
-
-
 def _end(
     stop: threading.Event,
     engine: Engine,
     threads: list[threading.Thread],
+    finding: Finding,
     store: Store,
     log: EventLog,
     lock: ProcessorLock | None,
@@ -363,7 +352,10 @@ def _end(
     """What a Memory leaves when it is closed, or forgotten, or when the interpreter ends: nothing."""
     stop.set()
     engine.stop()
-    _join(threads)
+    for thread in threads:
+        if thread is not threading.current_thread():
+            thread.join()
+    finding.close()
     store.close()
     log.close()
     if lock is not None:

@@ -91,9 +91,9 @@ def test_a_bug_stops_its_own_scope_and_a_start_without_it_catches_up(
         hits = memory.search("Bugtown", user_id="ana")
         assert "I live in Bugtown." in [hit.text for hit in hits]
         home = memory._home
-        home._index()
+        home.finding.index()
         [vector] = HashingEmbedder().embed(["I live in Bugtown."])
-        index = home._finding()[2]
+        index = home.finding.vectors(home._elect())
         assert index is not None
         best = index.search(["default/user:ana"], "turn", vector, 1)[0]
         assert home.log.position_of(Scope("default", "user:ana"), "mnemolog", "a2").offset == int(best.point_id)  # type: ignore[union-attr]

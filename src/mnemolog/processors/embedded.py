@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -35,6 +35,7 @@ from .core.policy import Policy
 from .core.ports import EventLog, Extraction, Extractor, SeenTurn, Stored
 from .core.state import ScopeState, dump, load
 from .parking import Parked, ParkingLot
+from .windows import Windows
 
 __all__ = ["Engine"]
 
@@ -46,9 +47,6 @@ BATCH = 64
 """Inputs per batch: one pair of commits each. More saves little, and holds the write lock longer."""
 _SCOPES = 256
 """Scopes whose state stays loaded."""
-_SESSIONS = 1024
-"""Sessions whose last turns stay loaded."""
-
 
 _Touched = dict[str, dict[str, None]]
 """Scope to the keys of its state that were touched, in order."""
@@ -71,7 +69,7 @@ class Engine:
         self._log, self._store, self._projector = log, store, projector
         self._extractor, self._policy = extractor, policy
         self._states: OrderedDict[str, ScopeState] = OrderedDict()
-        self._sessions: OrderedDict[tuple[str, str], deque[SeenTurn]] = OrderedDict()
+        self._windows = Windows(log, store, extractor.window)
         self._parking = ParkingLot(store)
         self._weeks: dict[tuple[str, str], None] = {}
         self._lock = threading.RLock()
@@ -130,7 +128,7 @@ class Engine:
         """Drops what is kept in memory, after somebody else has processed in between."""
         with self._lock:
             self._states.clear()
-            self._sessions.clear()
+            self._windows.clear()
 
     # -- observing -----------------------------------------------------------------------------------------------------
 
@@ -165,62 +163,27 @@ class Engine:
                         break
                     if isinstance(data, RetractionRequested | ErasureRequested):
                         # What it hides is in no later turn's window.
-                        self._forget_sessions(stored.scope)
+                        self._windows.forget(stored.scope)
                         return inputs, stored.offset + 1
             reached = stored.offset + 1
         return inputs, reached
 
     def _input(self, stored: Stored, envelope: Envelope, data: msgspec.Struct) -> _Input:
-        about = self._named_turn(stored.scope, data) if isinstance(data, ReextractRequested) else None
+        about = self._windows.turn(stored.scope, data.turn_id) if isinstance(data, ReextractRequested) else None
         observed = self._observation(stored, envelope, data, about)
         return _Input(stored, envelope, data, observed, self._observation_envelope(stored, envelope, observed), about)
-
-    def _forget_sessions(self, scope: str) -> None:
-        for key in [key for key in self._sessions if key[0] == scope]:
-            del self._sessions[key]
 
     def _observation(
         self, stored: Stored, envelope: Envelope, data: msgspec.Struct, about: SeenTurn | None
     ) -> Observation | ExtractionFailed:
         if isinstance(data, Turn):
             seen = SeenTurn(envelope.id, data)
-            window = self._window(stored, data.session)
-            observed = self._extract(envelope, seen, list(window)[-self._extractor.window :] if self._extractor.window else [])
-            window.append(seen)
+            observed = self._extract(envelope, seen, self._windows.before(stored, data.session))
+            self._windows.add(stored, seen)
             return observed
         if about is not None:
-            view = self._store.turn(stored.scope, about.id)
-            before = [] if view is None else self._turns_before(stored.scope, about.turn.session, view.offset)
-            return self._extract(envelope, about, before)
+            return self._extract(envelope, about, self._windows.before_turn(stored.scope, about))
         return Observation(input_id=envelope.id, input_type=envelope.type, extractor="command/1", command=envelope.type)
-
-    def _named_turn(self, scope: str, data: ReextractRequested) -> SeenTurn | None:
-        view = self._store.turn(scope, data.turn_id)
-        return None if view is None else self._recorded_turn(scope, view.offset)
-
-    def _turns_before(self, scope: str, session: str, offset: int) -> list[SeenTurn]:
-        """The session's last turns before an offset, oldest first."""
-        if self._extractor.window < 1:
-            return []
-        views = self._store.session_turns(scope, session, offset, self._extractor.window)
-        return [self._recorded_turn(scope, view.offset) for view in views]
-
-    def _recorded_turn(self, scope: str, offset: int) -> SeenTurn:
-        stored = next(self._log.read(DYNAMICS, offset, 1))
-        envelope, data = decode(stored.value)
-        if not isinstance(data, Turn):  # the turns table points at it, so this is a damaged table
-            raise TypeError(f"offset {offset} of scope {scope!r} is {envelope.type}, not a turn: run rebuild")
-        return SeenTurn(envelope.id, data)
-
-    def _window(self, stored: Stored, session: str) -> deque[SeenTurn]:
-        """The session's last turns before this one; kept for the sessions that are going on, else read back."""
-        key = (stored.scope, session)
-        window = self._sessions.get(key)
-        if window is None:
-            window = deque(self._turns_before(stored.scope, session, stored.offset), maxlen=max(self._extractor.window, 1))
-            self._sessions[key] = window
-        self._sessions.move_to_end(key)
-        return window
 
     def _extract(self, envelope: Envelope, seen: SeenTurn, window: Sequence[SeenTurn]) -> Observation | ExtractionFailed:
         error = raw = ""
@@ -366,7 +329,7 @@ class Engine:
         """The waiting inputs of a parked scope, below the cursor; it is parked again where it still cannot be decided. Returns
         whether that is settled: it is not while a model is unavailable."""
         self._parking.take_up(scope)
-        self._forget_sessions(scope)
+        self._windows.forget(scope)
         end = self._store.cursor().applied_input
         # Some may be decided: by a run that died on the way.
         start = max(parked.offset, self._state(scope).applied + 1)
@@ -398,8 +361,7 @@ class Engine:
         """Between batches only: a state that is being changed must stay the one that is looked up."""
         while len(self._states) > _SCOPES:
             self._states.popitem(last=False)
-        while len(self._sessions) > _SESSIONS:
-            self._sessions.popitem(last=False)
+        self._windows.trim()
 
     def _position(self, stored: Stored) -> Position:
         return Position(self._log.epoch, stored.partition, stored.offset)
