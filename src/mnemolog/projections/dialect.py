@@ -20,7 +20,7 @@ from sqlalchemy import event, exc
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.pool import StaticPool
 
-from ..schemas.errors import Busy, MnemologError, NotOurs, ReadOnly
+from ..schemas.errors import Busy, Closed, MnemologError, NotOurs, ReadOnly
 
 __all__ = ["Database", "insert_new", "upsert"]
 
@@ -41,6 +41,7 @@ class Database:
         self.target = target
         self.path: Path | None = None
         self.read_only = False
+        self._closed = False
         self._pid = os.getpid()
         self._guard: threading.RLock | None = None
         self._durable = durable
@@ -63,7 +64,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """One snapshot: all statements inside see the same state."""
-        self._follow_fork()
+        self._check_open()
         with self._guard or nullcontext(), self._errors(), self.engine.connect() as connection, connection.begin():
             yield connection
 
@@ -72,7 +73,7 @@ class Database:
         """One atomic step; commits at the end, or nothing of it happened."""
         if self.read_only:
             raise ReadOnly(f"{self.target} cannot be written: open the memory from a place that can be written")
-        self._follow_fork()
+        self._check_open()
         with (
             self._guard or nullcontext(),
             self._errors(),
@@ -82,10 +83,14 @@ class Database:
             yield connection
 
     def close(self) -> None:
+        """Closes every connection that is not in use, and lets nobody open a new one. May be called twice."""
+        self._closed = True
         self.engine.dispose()
 
-    def _follow_fork(self) -> None:
-        """A connection must not be used, or closed, in another process than the one that made it."""
+    def _check_open(self) -> None:
+        """Raises Closed after `close()`; in a child made by fork leaves the parent's connections alone, unused and open."""
+        if self._closed:
+            raise Closed("the read models were closed: open the memory again")
         if os.getpid() != self._pid:
             self._pid = os.getpid()
             self.engine.dispose(close=False)
