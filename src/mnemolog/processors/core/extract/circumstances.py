@@ -32,7 +32,8 @@ _SINCE = re.compile(
     r"(?:since|from|starting|beginning|as\sof|effective|ab)(?:\s(?:from|on|in|the))*\s*$|(?:从|自|自从|打)$", re.IGNORECASE
 )
 _UNTIL = re.compile(
-    r"(?:until|till|by|before|through|every|each|at|around)(?:\s(?:the|on|in))*\s*$|(?:到|在|每|直到|截至)$", re.IGNORECASE
+    r"(?:until|till|by|before|through|every|each|at|around)(?:\s(?:the|on|in|second|other|third|fourth|single))*\s*$|(?:到|在|每|直到|截至)$",
+    re.IGNORECASE,
 )
 _AFTER_UNTIL = re.compile(r"\s*(?:之前|以前|前|为止)")
 _FROM_ZH = re.compile(r"\s*(?:起|开始|以来|以后|之后)")
@@ -52,7 +53,7 @@ def told(reading: Reading, sentence: Sentence, parts: list[Clause], found: list[
         part = next((part for part in parts if part.start <= hit.start < part.end), parts[0])
         if cause and not (cause_start <= hit.start < cause_end) and not hit.cause:
             hit = msgspec.structs.replace(hit, cause=cause)
-        if hit.form_type and hit.valid_from is None and hit.op in ("set", "add", "remove", "retire"):
+        if hit.form_type and hit.valid_from is None and not hit.timeless and hit.op in ("set", "add", "remove", "retire"):
             hit = msgspec.structs.replace(hit, valid_from=_valid_from(reading, sentence, part, hit))
         out.append((_instead(reading, sentence, hit), act))
     return out
@@ -107,9 +108,27 @@ def _valid_from(reading: Reading, sentence: Sentence, part: Clause, hit: Hit) ->
         past = moment <= reading.turn.occurred_at
         if data.startswith(local(reading.turn.occurred_at, reading.turn.utc_offset).date().isoformat()):
             return None
+        if sentence.lang == "en" and not since and not past and not _beside(reading.text, begin, start, hit):
+            continue
         if since or (past and _DAY.match(data)) or not past:
             return moment
     return None
+
+
+_BETWEEN = re.compile(
+    r"[\s,]*(?:(?:on|in|at|by|from|starting|beginning|as\sof|only|again|later|early|late|the|this|next|coming|end\sof|"
+    r"with\s[\w\s]{1,24}|for\s[\w\s]{1,24}|to\s[\w\s]{1,24}|as\s[\w\s]{1,24})[\s,]*){0,3}",
+    re.IGNORECASE,
+)
+_TO_COME = re.compile(r"(?:i|we|my|our|he|she|they)\b|['’](?:ll|m|re)\b", re.IGNORECASE)
+
+
+def _beside(text: str, begin: int, start: int, hit: Hit) -> bool:
+    """Whether a day to come at `start` belongs to the statement: right behind its words, or first in its clause."""
+    behind = max(hit.end, hit.value_end)
+    if start >= behind:
+        return _BETWEEN.fullmatch(text, behind, start) is not None
+    return start < hit.start or not text[begin:start].strip() or _TO_COME.match(text, begin) is None or start < hit.value_start
 
 
 def _instead(reading: Reading, sentence: Sentence, hit: Hit) -> Hit:

@@ -38,6 +38,8 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     order: int = 0
     naming: bool = False
     """It gives the thing its name; what else is said of the thing hangs on it."""
+    timeless: bool = False
+    """A time in its sentence is not when it began: "my niece Ada comes on Friday" says since when of nothing."""
     correction: bool = False
     hedged: bool = False
     confidence: float = 0.9

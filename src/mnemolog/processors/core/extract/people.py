@@ -14,7 +14,7 @@ __all__ = ["kin_hits", "read_introduction", "read_mentions"]
 
 _KIN = "|".join(sorted(RELATIONS["en"], key=len, reverse=True))
 _MENTION_EN = re.compile(
-    rf"\b[Mm]y\s(?:(?:best|good|old|older|younger|elder|eldest|youngest|oldest|little|big|twin|late|new|"
+    rf"\b(?:[Mm]y|[Oo]ur)\s(?:(?:best|good|old|older|younger|elder|eldest|youngest|oldest|little|big|twin|late|new|"
     rf"dear)\s){{0,2}}(?P<relation>{_KIN})(?:,\s|\s)(?P<name>[A-Z][\w'’-]{{1,20}}(?:\s[A-Z][\w'’-]{{1,20}})?)(?=$|"
     rf"[\s,.;:!)]|['’]s)"
 )
@@ -108,6 +108,7 @@ def kin_hits(reading: Reading, view: View, entity: EntityRef, start: int, end: i
                     strength=2,
                     weight=len(entity.relation),
                     importance=slot.importance,
+                    timeless=True,
                 )
             ]
     return []

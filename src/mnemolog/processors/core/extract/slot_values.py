@@ -108,12 +108,27 @@ def _texts(reading: Reading, entry: Entry, text: str, start: int, end: int, last
     pieces = [(start, end)]
     if slot.many and entry.form.about != "scope":
         listed = split_list(text, start, end, lang)
-        if len(listed) > 1 and all(text_value(reading, entry, text, *piece, stretch) is not None for piece in listed):
+        sound = [_element(reading, entry, text, piece, stretch) for piece in listed]
+        if len(listed) > 1 and all(sound):
             pieces = listed
+        elif len(listed) > 1 and sound[0] and lang == "en" and "," in text[start:end]:
+            pieces = listed[: sound.index(False)]
     for begin, stop in pieces:
         value = text_value(reading, entry, text, begin, stop, stretch)
+        if value is None and (begin, stop) != pieces[0]:
+            value = reading.parse(slot, text[begin:stop], lang)
         if value is not None:
             yield SlotValue(value, begin, stop, 2 if slot.shape or entry.words else 1)
+
+
+_PROPER = re.compile(r"(?-i:[A-ZÀ-ÖØ-Þ])[\w'’-]{1,20}(?:\s(?-i:[A-Z])[\w'’-]{1,20})?")
+
+
+def _element(reading: Reading, entry: Entry, text: str, piece: tuple[int, int], stretch: str) -> bool:
+    """Whether it can stand in a list of values; behind the kind of a thing also its names ("two mice, Pip and Nell")."""
+    if text_value(reading, entry, text, *piece, stretch) is not None:
+        return True
+    return bool(entry.words) and entry.lang == "en" and _PROPER.fullmatch(text, *piece) is not None
 
 
 _DOING = re.compile(r"\b(?P<verb>\w+ing)\s(?P<to>to\s)?$", re.IGNORECASE)
@@ -168,7 +183,9 @@ def text_value(reading: Reading, entry: Entry, text: str, start: int, end: int, 
         return None
     if lang == "en" and not slot.shape and _SWITCHED.search(text[:start]) and not any(char.isupper() for char in said):
         return None  # one switches to oat milk as well as to Firefox
-    if entry.form.about != "scope":
+    if entry.frame.startswith("the {value") and len(said.split()) < 2:
+        return None  # "the meeting" is the one that is being talked of
+    if entry.form.about != "scope" and not (entry.words and slot.identity and said.casefold() in entry.words):
         phrase = is_phrase(said) or bool(slot.opposes) or entry.form.about != "person"
         if not supports(slot, said, lang, lower=reading.lower, phrase=phrase):
             return None

@@ -63,6 +63,7 @@ _RELATIVE = re.compile(
     r"then)\b|but|then\b|rather\sthan|instead\sof|to\sbe\sexact)\b",
     re.IGNORECASE,
 )
+_CONTRAST = re.compile(r"\s*,\s*(?:and\s|but\s)?not\s|\s+not\s+since\b|\s+(?:any\s?more|any\slonger)\b", re.IGNORECASE)
 _EDGE_EN = " \t\n,.;:!?\"“”‘’'()[]<>*_~-–—/\\|"
 _EDGE_ZH = " \t\n,，.。;；:：!！?？\"“”‘’'（）()[]【】「」『』《》<>*_~～-—…、"
 _BREAK = re.compile(r"[()\[\]{}<>|*“”\"「」『』\u2600-\u27bf\U0001f000-\U0001faff]|\s[–—-]{1,3}\s|\.\.+|…|;|；|\n|:\s|：")
@@ -106,9 +107,10 @@ def trim(text: str, start: int, end: int, lang: str, *, phrase: bool) -> Trimmed
 def _trim_en(text: str, start: int, end: int, phrase: bool) -> Trimmed:
     when_start = when_end = -1
     ended = False
-    cut = _RELATIVE.search(text, start, end)
-    if cut:
-        end = cut.start()
+    for pattern in (_RELATIVE, _CONTRAST):
+        cut = pattern.search(text, start, end)
+        if cut and cut.start() > start:
+            end = cut.start()
     for _ in range(4):
         tail = _TAIL_EN.search(text, max(start, end - 80), end)
         if tail is None or tail.start() <= start:

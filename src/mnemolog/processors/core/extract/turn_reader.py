@@ -16,17 +16,19 @@ from .acts import Act, SentenceMood, clause_act, sentence_mood
 from .circumstances import told
 from .companions import with_companions
 from .context import Hit, Reading
-from .entities import self_of
+from .entities import RELATIONS, self_of
 from .episodes import read_episode
 from .facts import read_facts
 from .lexicon import Lexicon
 from .people import kin_hits, read_introduction, read_mentions
+from .rosters import read_rosters
 from .segment import Clause, Sentence, clauses, quoted_spans, readable, sentences
 from .select import select
 from .statements import read_statements
 from .support import is_standing_rule
 from .talk import may_correct, read_cancel, read_correction, read_reply
 from .things import read_things
+from .topics import THING, Topic, drops_subject, led_zh, opening_topic, topic_of
 from .variants import after_value, without_adjuncts
 from .view import View
 
@@ -35,6 +37,8 @@ __all__ = ["read_turn"]
 Found = tuple[Hit, Act]
 MAX_EARLIER = 2_000
 """Characters of an earlier turn that may be what a correction is about; longer ones are not looked at."""
+MAX_ROSTER = 600
+"""Characters of a sentence that are looked at for names in a row."""
 _NAMING_ZH = re.compile(r"(?:它|他|她)?(?:的?名字)?(?:叫做?|名叫|是叫|取名叫?|名字是)(?P<name>[^，。,、的是]{1,8})$")
 _NAMED_EN = re.compile(
     r"(?:(?:his|her|its|their|the\s\w+['’]s)\snames?\s(?:is|are)|(?:he|she|it)['’]?s\s(?:called|named)|(?:he|she|"
@@ -43,6 +47,7 @@ _NAMED_EN = re.compile(
 )
 _NAMING_EN = re.compile(r"\s(?:named|called)\s(?P<name>[A-Z][\w'’-]{1,20})")
 _ASKED = re.compile(r"[?？吗]")
+_OF_OTHERS = re.compile(rf"[他她它狗猫]|宠物|老大|老二|宝宝|{'|'.join(RELATIONS['zh'])}")
 
 
 def read_turn(turn: Turn, window: Sequence[SeenTurn], lexicon: Lexicon) -> list[Found]:
@@ -58,6 +63,7 @@ class _TurnReader:
         self._quoted = quoted_spans(reading.text)
         self._found: list[Found] = []
         self._took_back = False
+        self._topic: Topic = None if self._asked_of_others() else opening_topic(reading)
 
     def read(self) -> list[Found]:
         for index, sentence in enumerate(sentences(self._reading.text)):
@@ -82,16 +88,20 @@ class _TurnReader:
         for place, part in enumerate(parts):
             act, view = clause_act(text, part, sentence, mood, self._quoted)
             if act.silent or not view.text.strip():
+                self._go_on(view, sentence.lang, [])
                 continue
             hits = self._clause(view, part, sentence, subject, found)
             if not any(hit.op != "episode" for hit in hits):
                 longer = View.of(text, view.at[0], parts[place + 1].end) if place + 1 < len(parts) and view.at else None
                 hits = (read_rules(reading, longer, sentence.lang) if longer else []) or hits
+            self._go_on(view, sentence.lang, hits)
             about = next((hit for hit in hits if hit.form_type), None)
             if about is not None:
                 person = reading.lexicon.registry.types[about.form_type].about == "person"
                 subject = about.entity if person else None
             found.extend((hit, act) for hit in hits)
+        if sentence.lang == "en":
+            found.extend(self._rosters(sentence, parts, mood, found))
         if not any(hit.form_type for hit, _ in found):
             corrected = self._taken_back(sentence, mood)
             if corrected:
@@ -102,6 +112,17 @@ class _TurnReader:
         else:
             self._took_back = False
         return found
+
+    def _rosters(self, sentence: Sentence, parts: list[Clause], mood: SentenceMood, found: list[Found]) -> list[Found]:
+        """Names that run across the clauses of a sentence; each is meant as the clause in which it stands."""
+        text, reading = self._reading.text, self._reading
+        out: list[Found] = []
+        for hit in read_rosters(reading, View.of(text, sentence.start, min(sentence.end, sentence.start + MAX_ROSTER))):
+            part = next((part for part in reversed(parts) if part.start <= hit.start), parts[0])
+            act, _ = clause_act(text, part, sentence, mood, self._quoted)
+            if not act.silent and not _said_already(hit, [each for each, _ in (*found, *out)]):
+                out.append((hit, act))
+        return out
 
     def _taken_back(self, sentence: Sentence, mood: SentenceMood) -> list[Hit]:
         """The correction that the sentence as a whole may be ("no, wait, I meant the 13th")."""
@@ -142,15 +163,17 @@ class _TurnReader:
         if named:
             return named
         hits = [*read_statements(reading, view, lang), *read_things(reading, view, lang)]
-        if not hits and part.elided and subject is not None:
-            pronoun = {"en": ("I ", "He "), "zh": ("我", "他")}[lang][subject != reading.self_ref]
-            view = view.led_by(pronoun)
-            hits = read_statements(reading, view, lang, subject)
-        if not hits and lang == "zh" and not part.elided:
-            hits = read_statements(reading, view.led_by("我"), lang) if _KIN_FIRST_ZH.match(view.text) else []
+        who = subject if lang == "en" else self._left_out(view, part, subject)
+        if not hits and who is not None and (part.elided or lang == "zh"):
+            view = view.led_by({"en": ("I ", "He "), "zh": ("我", "他")}[lang][who != reading.self_ref])
+            hits = read_statements(reading, view, lang, who)
+        elif not hits and lang == "zh" and led_zh(view.text):
+            view = view.led_by("我")
+            hits = read_statements(reading, view, lang)
         if not hits:
             for shorter in without_adjuncts(view, lang):
-                hits = read_statements(reading, shorter, lang, subject if part.elided and view.at[:1] == [-1] else None)
+                led = view.at[:1] == [-1] and not led_zh(view.text[1:])
+                hits = read_statements(reading, shorter, lang, who if led else None)
                 if hits:
                     break
         kept = select(hit for hit in hits if is_standing_rule(hit.form_type, view.text, hit.value))
@@ -162,6 +185,24 @@ class _TurnReader:
         full = View.of(reading.text, part.start, part.end)
         kept.extend(read_episode(reading, view, full, lang, decisions_only=any(hit.form_type for hit in kept)))
         return kept
+
+    def _left_out(self, view: View, part: Clause, subject: EntityRef | None) -> EntityRef | None:
+        """Whom a Chinese clause is about that names nobody; None where it names somebody or nobody can be told."""
+        if led_zh(view.text) or self._topic is None:
+            return None
+        if drops_subject(view.text, only_people=self._topic == THING):
+            return self._reading.self_ref if self._topic == THING else self._topic
+        own = part.elided and subject == self._topic == self._reading.self_ref
+        return subject if own else None
+
+    def _go_on(self, view: View, lang: str, hits: list[Hit]) -> None:
+        if lang == "zh":
+            self._topic = topic_of(self._reading, view.text, hits, self._topic)
+
+    def _asked_of_others(self) -> bool:
+        """Whether the agent just asked about somebody else, so that an answer without a subject is about them."""
+        before = [seen.turn.content for seen in self._window[-1:] if seen.turn.role == "assistant"]
+        return bool(before) and _ASKED.search(before[0]) is not None and _OF_OTHERS.search(before[0]) is not None
 
     def _more(self, view: View, lang: str, kept: list[Hit]) -> list[Hit]:
         """What stands behind a value, read as said of the same verb, and a name given behind an indefinite thing."""
@@ -199,11 +240,6 @@ class _TurnReader:
                 if at >= 0:
                     hits.extend(kin_hits(self._reading, view, hit.entity, 0, at + len(hit.entity.name), at))
         return hits
-
-
-_KIN_FIRST_ZH = re.compile(
-    r"(?:老公|老婆|妻子|丈夫|太太|先生|男朋友|女朋友|儿子|女儿|爸爸|妈妈|爸|妈|哥哥|弟弟|姐姐|妹妹)(?:叫|名叫|的名字)"
-)
 
 
 def read_rules(reading: Reading, view: View, lang: str) -> list[Hit]:
