@@ -282,10 +282,7 @@ NOTHING = [
     "我单方面宣布。",
     "我和我老婆都喜欢爬山。",
     "I switched to oat milk a while ago.",
-    "I'm a night owl.",
-    "I'm left-handed.",
     "I'm moving the file to the other folder.",
-    "我是夜猫子。",
     "我早餐一般喝粥。",
 ]
 

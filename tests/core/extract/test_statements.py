@@ -199,7 +199,7 @@ STATED = [
     ("I prefer tea to coffee.", ["likes=tea"]),
     ("I don't like crowded places.", ["dislikes=crowded places"]),
     ("I don't like olives any more.", ["-likes=olives"]),
-    ("My girlfriend Hannah is Danish.", ["partner=Hannah"]),
+    ("My girlfriend Hannah is Danish.", ["Hannah: nationality=Danish", "partner=Hannah"]),
     ("I've played the violin since I was six.", ["instruments=violin"]),
     (
         "We're going to Sicily for two weeks in August.",
