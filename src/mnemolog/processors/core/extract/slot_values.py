@@ -55,6 +55,12 @@ _POLITE = re.compile(
     r"(?:[\s,，]*(?:please|pls|thanks|thank\syou|from\snow\son|ok(?:ay)?|谢谢|好吗|可以吗|拜托|[吧哦啊呀哈了]))+$",
     re.IGNORECASE,
 )
+_ANOTHER = re.compile(
+    r"\s*(?:,|\s[–—-]|\()\s*(?:(?:the|my|our|your|all|those|these)\s)?(?:\w[\w'’-]*\s){1,2}"
+    r"(?:is|are|was|were|makes?|means?|has|have|hurts?|drives?|do(?:es)?|don['’]t|doesn['’]t|can['’]?t?|won['’]t|gives?|"
+    r"confuses?|annoys?|works?|will|always|never|just)\s",
+    re.IGNORECASE,
+)
 _PREFERS = re.compile(r"\bprefer\s$", re.IGNORECASE)
 _RATHER = re.compile(r"\s(?:to|over|than)\s", re.IGNORECASE)
 _SWITCHED = re.compile(r"\b(?:switched|moved|migrated|changed)\b.{0,8}\sto\s(?:an?\s|the\s|my\s)?$", re.IGNORECASE)
@@ -149,6 +155,8 @@ def _with_verb(text: str, start: int, end: int) -> int:
 def trimmed_text(entry: Entry, text: str, start: int, end: int) -> tuple[int, int]:
     """The stretch of `text[start:end]` that a text value, or a list of them, can be."""
     if entry.form.about == "scope":  # an order stands as it was given
+        more = _ANOTHER.search(text, start, end) if entry.lang == "en" else None
+        end = more.start() if more else end
         polite = _POLITE.search(text, start, end)
         return _strip(text, start, polite.start() if polite and polite.start() > start else end)
     phrase = bool(entry.slot.opposes) or entry.form.about != "person" or is_phrase(text[start:end])

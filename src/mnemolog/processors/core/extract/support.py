@@ -196,7 +196,7 @@ _STANDING = re.compile(
 )
 _HOW_TO_ANSWER = re.compile(
     r"^(?:use|using|call|say|saying|write|writing|answer|answering|reply|respond|speak|talk|suggest|recommend|include|add|"
-    r"mention|give|giving|show|start|end|translate|apologi[sz]e|repeat|explain|assume|format|tell|"
+    r"mention|give|giving|show|start|end|translate|apologi[sz]e|repeat|explain|assume|format|tell\sme|"
     r"be\s(?:so\s|too\s)?(?:verbose|formal|brief|concise|polite|rude|long|short|direct|honest|casual)|sugarcoat|"
     r"make\s(?:things|stuff|facts|it)\sup|emoji|emojis|jargon|bullet|address|refer|用|说|叫|称呼|写|推荐|建议|提|给我|发|"
     r"回答|回复|加|翻译|使用|"
