@@ -40,9 +40,9 @@ class Reading(Face):
         """
         scope = self._scope(tenant, subject, user_id, agent_id)
         behind = self._home.catch_up(str(scope), wait=wait, index=True)
-        hits = self._home.recall.search(
-            [str(scope)], _query(query), limit=_positive("limit", limit), now=self._now(now), include_history=history
-        )
+        wanted, moment, recall = _positive("limit", limit), self._now(now), self._home.recall
+        with self._home.store.snapshot():
+            hits = recall.search([str(scope)], _query(query), limit=wanted, now=moment, include_history=history)
         return Rows(hits, behind)
 
     def context(
@@ -64,14 +64,10 @@ class Reading(Face):
         """
         scope = self._scope(tenant, subject, user_id, agent_id)
         behind = self._home.catch_up(str(scope), wait=wait, index=True)
-        return self._home.recall.context(
-            [str(scope)],
-            _query(query),
-            budget=_positive("budget", budget) or 0,
-            limit=_positive("limit", limit),
-            now=self._now(now),
-            behind=behind,
-        )
+        tokens, wanted, moment = _positive("budget", budget) or 0, _positive("limit", limit), self._now(now)
+        recall = self._home.recall
+        with self._home.store.snapshot():
+            return recall.context([str(scope)], _query(query), budget=tokens, limit=wanted, now=moment, behind=behind)
 
     def forms(
         self,

@@ -85,13 +85,30 @@ class StoreBase:
 
     @contextmanager
     def reading(self, version: int | None = None) -> Iterator[tuple[sa.Connection, Tables]]:
-        """One snapshot of the live tables (or of those of `version`)."""
+        """One snapshot of the live tables (or of those of `version`); inside `snapshot`, that one."""
+        held: tuple[sa.Connection, Tables] | None = getattr(self._local, "held", None)
+        if held is not None and version is None:
+            yield held
+            return
         with self._database.reading() as connection:
             if self._check(connection):
                 yield connection, tables(self._live(connection) if version is None else version)
                 return
         with self._nothing().reading() as connection:
             yield connection, tables(1)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All reads of this thread inside it see the tables as they are at its beginning, and cost one transaction."""
+        if getattr(self._local, "held", None) is not None:
+            yield
+            return
+        with self.reading() as (connection, current):
+            self._local.held, self._local.cursor = (connection, current), None
+            try:
+                yield
+            finally:
+                self._local.held = self._local.cursor = None
 
     @contextmanager
     def writing(self, version: int | None = None) -> Iterator[tuple[sa.Connection, Tables]]:
@@ -200,9 +217,15 @@ class StoreBase:
 
     def cursor(self) -> Cursor:
         """How far the live projections are."""
+        known: Cursor | None = getattr(self._local, "cursor", None)
+        if known is not None:
+            return known
         with self.reading() as (connection, current):
             offsets = self.read_offsets(connection, current)
-        return Cursor(offsets["changes"], offsets["dynamics"])
+        cursor = Cursor(offsets["changes"], offsets["dynamics"])
+        if getattr(self._local, "held", None) is not None:
+            self._local.cursor = cursor
+        return cursor
 
     @staticmethod
     def read_offsets(connection: sa.Connection, current: Tables) -> dict[str, int]:

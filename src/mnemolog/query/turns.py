@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..processors.core.ports import Embedder, VectorStore
 from ..schemas.views import TurnView
-from .facts import FactCache
+from .facts import FactCache, Facts
 from .hits import Hit
 from .ports import MemoryReader
 from .rank import RankedTurn, TurnRanker
@@ -61,7 +61,10 @@ class TurnSearch:
                     self._indexes.drop(scope)
                 continue
             shown = [(turn, view) for turn in ranked if (view := found.get((turn.scope, turn.offset))) is not None]
-            hits = [self._hit(turn, view) for turn, view in shown if view.expires_at is None or view.expires_at > now]
+            facts = {scope: self._facts.of(scope) for scope in {turn.scope: None for turn, _ in shown}}
+            hits = [
+                _hit(turn, view, facts[turn.scope]) for turn, view in shown if view.expires_at is None or view.expires_at > now
+            ]
             if len(hits) >= limit or len(ranked) < wanted:
                 return hits[:limit]
             wanted *= 4
@@ -76,27 +79,6 @@ class TurnSearch:
             for view in self._reader.turns_by_offset(scope, offsets)
         }
 
-    def _hit(self, ranked: RankedTurn, turn: TurnView) -> Hit:
-        facts = self._facts.of(ranked.scope)
-        outdated = facts.outdated
-        old = turn.event_id in outdated
-        return Hit(
-            kind="turn",
-            text=turn.content,
-            score=1 / (1 + exp(-ranked.score / 10)),
-            scope=ranked.scope,
-            event_ids=[turn.event_id],
-            occurred_at=turn.occurred_at,
-            status=("partly_superseded" if turn.event_id in facts.current else "superseded") if old else "said",
-            until=(outdated[turn.event_id] or "") if old else "",
-            confidence=1.0 if ranked.has_words else _BY_VECTOR_ALONE,
-            routes=_routes(ranked),
-            session=turn.session,
-            speaker=turn.speaker,
-            role=turn.role,
-            why=ranked.signals,
-        )
-
     def _embed_now(self, text: str) -> NDArray[np.float32]:
         embedder = self._embedder
         if embedder is None:
@@ -104,6 +86,27 @@ class TurnSearch:
         vector: NDArray[np.float32] = embedder.embed([text])[0]
         vector.setflags(write=False)
         return vector
+
+
+def _hit(ranked: RankedTurn, turn: TurnView, facts: Facts) -> Hit:
+    outdated = facts.outdated
+    old = turn.event_id in outdated
+    return Hit(
+        kind="turn",
+        text=turn.content,
+        score=1 / (1 + exp(-ranked.score / 10)),
+        scope=ranked.scope,
+        event_ids=[turn.event_id],
+        occurred_at=turn.occurred_at,
+        status=("partly_superseded" if turn.event_id in facts.current else "superseded") if old else "said",
+        until=(outdated[turn.event_id] or "") if old else "",
+        confidence=1.0 if ranked.has_words else _BY_VECTOR_ALONE,
+        routes=_routes(ranked),
+        session=turn.session,
+        speaker=turn.speaker,
+        role=turn.role,
+        why=ranked.signals,
+    )
 
 
 def _routes(ranked: RankedTurn) -> list[str]:
