@@ -43,8 +43,8 @@ class Finding:
         folder: Folder | None,
     ) -> None:
         self._store, self._log, self._registry, self._folder = store, log, registry, folder
-        self._embedder_given = embedder
-        self._embedder: Embedder | None = None
+        self._embeds = embedder is not False
+        self._embedder: Embedder | None = None if isinstance(embedder, bool) else embedder
         self._lock = threading.RLock()
         self._index_lock = threading.RLock()
         self._made: _Made | None = None
@@ -52,16 +52,13 @@ class Finding:
 
     def embedder(self) -> Embedder | None:
         """The one that was given, or the default one; None where there are to be no vectors."""
-        if self._embedder_given is False:
+        if not self._embeds:
             return None
         with self._lock:
             if self._embedder is None:
-                if self._embedder_given is not None:
-                    self._embedder = self._embedder_given
-                else:
-                    from ..adapters.embedders.use import UseEmbedder
+                from ..adapters.embedders.use import UseEmbedder
 
-                    self._embedder = UseEmbedder()
+                self._embedder = UseEmbedder()
             return self._embedder
 
     def recall(self, owner: bool) -> Recall:
