@@ -61,7 +61,9 @@ _NO_NAME_EN = frozenset(
         Perhaps Actually Honestly Life Work Home Work School Money Time Monday Tuesday Wednesday Thursday Friday
         Saturday Sunday January February March April May June July August September October November December
         Christmas Easter English French German Chinese Spanish Google Currently Usually Always Never Sometimes Lately
-        Recently Mum Mom Dad Breakfast Dinner Lunch Coffee Tea
+        Recently Mum Mom Dad Breakfast Dinner Lunch Coffee Tea Been Being Got Gave Went Took Had Has Have Did Moved
+        Switched Quit Left Stopped Started Used Working Living Learning Getting Going Having Doing Taking Trying Love
+        Hate Born Based Allergic Married Finally Again Never Please Sorry Yeah Yep Yup Lol Haha Btw Same Other Another
         """
     )
 )

@@ -127,11 +127,14 @@ def _texts(reading: Reading, entry: Entry, text: str, start: int, end: int, last
             yield SlotValue(value, begin, stop, 2 if slot.shape or entry.words else 1)
 
 
+_SAYS_MORE = re.compile(r"\s(?:is|are|was|were|isn['’]t|aren['’]t|has|have|makes?|never|always)\s", re.IGNORECASE)
 _PROPER = re.compile(r"(?-i:[A-ZÀ-ÖØ-Þ])[\w'’-]{1,20}(?:\s(?-i:[A-Z])[\w'’-]{1,20})?")
 
 
 def _element(reading: Reading, entry: Entry, text: str, piece: tuple[int, int], stretch: str) -> bool:
     """Whether it can stand in a list of values; behind the kind of a thing also its names ("two mice, Pip and Nell")."""
+    if entry.lang == "en" and _SAYS_MORE.search(text, *piece):
+        return False
     if text_value(reading, entry, text, *piece, stretch) is not None:
         return True
     return bool(entry.words) and entry.lang == "en" and _PROPER.fullmatch(text, *piece) is not None

@@ -25,6 +25,7 @@ from .rosters import read_rosters
 from .segment import Clause, Sentence, clauses, quoted_spans, readable, sentences
 from .select import select
 from .statements import read_statements
+from .subjects import about_another, another_follows, with_subject
 from .support import is_standing_rule
 from .talk import may_correct, read_cancel, read_correction, read_reply
 from .things import read_things
@@ -63,6 +64,7 @@ class _TurnReader:
         self._quoted = quoted_spans(reading.text)
         self._found: list[Found] = []
         self._took_back = False
+        self._about_another = False
         self._topic: Topic = None if self._asked_of_others() else opening_topic(reading)
 
     def read(self) -> list[Found]:
@@ -70,6 +72,7 @@ class _TurnReader:
             parts = clauses(self._reading.text, sentence, self._reading.lexicon.verbs)
             mood = sentence_mood(self._reading.text, sentence, parts)
             found = self._sentence(index, sentence, parts, mood)
+            self._about_another = about_another(self._reading.text[sentence.start : sentence.end][:200])
             self._found.extend(told(self._reading, sentence, parts, found))
         return self._found
 
@@ -170,6 +173,8 @@ class _TurnReader:
         elif not hits and lang == "zh" and led_zh(view.text):
             view = view.led_by("我")
             hits = read_statements(reading, view, lang)
+        if not hits and lang == "en" and self._mine(view, part, subject, found):
+            view, hits = self._with_subject(view)
         if not hits:
             for shorter in without_adjuncts(view, lang):
                 led = view.at[:1] == [-1] and not led_zh(view.text[1:])
@@ -185,6 +190,27 @@ class _TurnReader:
         full = View.of(reading.text, part.start, part.end)
         kept.extend(read_episode(reading, view, full, lang, decisions_only=any(hit.form_type for hit in kept)))
         return kept
+
+    def _mine(self, view: View, part: Clause, subject: EntityRef | None, found: list[Found]) -> bool:
+        """Whether an English clause that names nobody may be about the speaker."""
+        reading = self._reading
+        people = (hit.entity for hit, _ in found if hit.form_type and hit.entity.kind in ("named", "relative"))
+        return (
+            reading.turn.role == "user"
+            and not self._about_another
+            and part.joint in ("", "and", "but", "so", "then", "plus", "though", "although")
+            and (subject is None or subject == reading.self_ref)
+            and all(who == reading.self_ref or who.relation == "" for who in people)
+            and not another_follows(reading.text, part.end)
+        )
+
+    def _with_subject(self, view: View) -> tuple[View, list[Hit]]:
+        for led in with_subject(view, self._reading.lexicon.verbs):
+            for each in (led, *without_adjuncts(led, "en")):
+                hits = read_statements(self._reading, each, "en")
+                if hits:
+                    return led, hits
+        return view, []
 
     def _left_out(self, view: View, part: Clause, subject: EntityRef | None) -> EntityRef | None:
         """Whom a Chinese clause is about that names nobody; None where it names somebody or nobody can be told."""
@@ -208,10 +234,10 @@ class _TurnReader:
         """What stands behind a value, read as said of the same verb, and a name given behind an indefinite thing."""
         more: list[Hit] = []
         for hit in kept:
-            rest = after_value(view, hit, lang) if hit.op in ("set", "add") else None
+            rest = after_value(view, hit, lang) if hit.op in ("set", "add", "remove") else None
             if rest is not None:
                 extra = select(read_statements(self._reading, rest, lang))
-                more.extend(each for each in extra if (each.form_type, each.slot) != (hit.form_type, hit.slot))
+                more.extend(each for each in extra if (each.op, each.form_type, each.slot) != (hit.op, hit.form_type, hit.slot))
             if lang == "en" and hit.op == "add" and hit.entity == self._reading.self_ref:
                 behind = _NAMING_EN.match(self._reading.text, hit.value_end)
                 if behind is not None:
