@@ -11,7 +11,7 @@ from ..schemas.events import DYNAMICS, decode
 from ..schemas.inputs import Turn
 from ..schemas.scope import Scope
 from ..schemas.views import FormView, PendingView, SummaryView, TimelineEntry, TurnView, VersionView
-from .parked import parked_at
+from .parked import undecided_from
 from .store import Cursor, Store, TurnRow
 
 __all__ = ["LiveReader"]
@@ -51,7 +51,7 @@ class LiveReader:
     def turns_by_offset(self, scope: Scope | str, offsets: Sequence[int]) -> list[TurnView]:
         """As the store's, with the turns behind its cursor."""
         found = {view.offset: view for view in self._store.turns_by_offset(scope, offsets)}
-        start = self._undecided(scope)
+        start = undecided_from(self._store, scope)
         missing = [offset for offset in offsets if offset not in found and offset >= start]
         if missing:
             found |= {view.offset: view for view in self._waiting(scope, min(missing))}
@@ -60,7 +60,7 @@ class LiveReader:
     def turn_index(self, scope: Scope | str, after_offset: int = -1) -> list[TurnRow]:
         """As the store's, with the turns behind its cursor."""
         # This first: what is projected in between is in the store's answer, and known by its offset.
-        start = self._undecided(scope)
+        start = undecided_from(self._store, scope)
         rows = self._store.turn_index(scope, after_offset)
         known = rows[-1][0] if rows else after_offset
         waiting = self._waiting(scope, max(start, known + 1))
@@ -69,12 +69,6 @@ class LiveReader:
             for view in waiting
             if view.offset > known
         ]
-
-    def _undecided(self, scope: Scope | str) -> int:
-        """The dynamics offset from which the scope's turns may not be in the store: the cursor, or where the scope stands."""
-        cursor = self._store.cursor().applied_input
-        parked = parked_at(self._store, scope)
-        return cursor if parked is None else min(cursor, parked)
 
     def _waiting(self, scope: Scope | str, start: int) -> list[TurnView]:
         if self._log.end(DYNAMICS) <= start:

@@ -10,9 +10,10 @@ from .dialect import upsert
 from .store import Store
 from .tables import store_meta
 
-__all__ = ["Parked", "note_parked", "parked_at", "parked_offsets", "parked_scopes"]
+__all__ = ["Parked", "note_parked", "parked_offsets", "parked_scopes", "undecided_from"]
 
 _KIND = "parked:"
+_NOTE = sa.select(store_meta.c.value).where(store_meta.c.name == sa.bindparam("name"))
 
 
 class Parked(msgspec.Struct, frozen=True):
@@ -36,12 +37,13 @@ def parked_offsets(connection: sa.Connection) -> dict[str, int]:
     return {scope: parked.offset for scope, parked in parked_scopes(connection).items()}
 
 
-def parked_at(store: Store, scope: Scope | str) -> int | None:
-    """Where a scope stands still: its inputs from there on wait although the cursor has passed them. None where it goes on."""
-    with store.reading() as (connection, _):
-        query = sa.select(store_meta.c.value).where(store_meta.c.name == f"{_KIND}{scope}")
-        value = connection.execute(query).scalar_one_or_none()
-    return None if value is None else msgspec.json.decode(value, type=Parked).offset
+def undecided_from(store: Store, scope: Scope | str) -> int:
+    """The dynamics offset from which the scope's inputs may not be in the tables: the cursor, or, below it, where the scope
+    stands still."""
+    with store.reading() as (connection, current):
+        cursor = store.read_offsets(connection, current)["dynamics"]
+        note = connection.execute(_NOTE, {"name": f"{_KIND}{scope}"}).scalar_one_or_none()
+    return cursor if note is None else min(cursor, msgspec.json.decode(note, type=Parked).offset)
 
 
 def note_parked(store: Store, scope: str, parked: Parked | None) -> None:
