@@ -4,6 +4,7 @@ nothing here knows what a user or a query is."""
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import tempfile
 import threading
@@ -96,8 +97,19 @@ class Home:
         self._closed = False
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
+        self._thread_pid = os.getpid()
         self._end = weakref.finalize(
-            self, _end, self._stop, self._engine, self._threads, self.finding, self.store, self.log, self._lock, self._temporary
+            self,
+            _end,
+            os.getpid(),
+            self._stop,
+            self._engine,
+            self._threads,
+            self.finding,
+            self.store,
+            self.log,
+            self._lock,
+            self._temporary,
         )
 
     def close(self) -> None:
@@ -189,9 +201,11 @@ class Home:
 
     def _elect(self) -> bool:
         """Whether this process is the one that processes; it becomes so when nobody else is."""
-        if self._owner:
+        if self._owner and (self._lock is None or self._lock.held):
             return True
         with self._own_lock:
+            # A child made by fork has all of this but the lock.
+            self._owner = self._owner and (self._lock is None or self._lock.held)
             if not self._owner and not self._closed and (self._lock is None or self._lock.acquire()):
                 self._engine.forget_loaded()
                 self._owner = True
@@ -207,10 +221,13 @@ class Home:
     # -- in the background ---------------------------------------------------------------------------------------------
 
     def _start(self) -> None:
-        if self._threads:
+        if self._threads and self._thread_pid == os.getpid():
             return
         with self._own_lock:
+            if self._thread_pid != os.getpid():
+                self._threads.clear()
             if not self._threads and not self._closed:
+                self._thread_pid = os.getpid()
                 arguments = (weakref.ref(self), self._stop)
                 thread = threading.Thread(target=_follow, args=arguments, name="mnemolog-processor", daemon=True)
                 thread.start()
@@ -340,6 +357,7 @@ def _parse(scope: str) -> Scope:
 
 
 def _end(
+    pid: int,
     stop: threading.Event,
     engine: Engine,
     threads: list[threading.Thread],
@@ -349,7 +367,10 @@ def _end(
     lock: ProcessorLock | None,
     temporary: Path | None,
 ) -> None:
-    """What a Memory leaves when it is closed, or forgotten, or when the interpreter ends: nothing."""
+    """What a Memory leaves when it is closed, or forgotten, or when the interpreter ends: nothing. In a child made by fork it is
+    the parent's to end."""
+    if os.getpid() != pid:
+        return
     stop.set()
     engine.stop()
     for thread in threads:

@@ -217,3 +217,54 @@ def test_an_interpreter_that_ends_without_closing_ends_cleanly(tmp_path: Path, f
             assert memory.process() == 0
             assert memory.stats()["turns"] == turns
             assert memory.verify().equal
+
+
+FORK = """
+import os, sys
+from engine.worker import opened, words
+
+with opened(sys.argv[1]) as memory:
+    memory.add(words(1), user_id=1)
+    assert memory.search("word1", user_id=1)
+    child = os.fork()
+    if child == 0:
+        memory.add(words(2), user_id=1)
+        memory.add(words(3), user_id=2)
+        rows = memory.forms(user_id=2)
+        assert rows and rows.behind == 0, rows.behind
+        assert [hit.text for hit in memory.search("word2", user_id=1, limit=20)].count(words(2)) == 1
+        assert not memory._home._owner
+        sys.exit(0)
+    _, status = os.waitpid(child, 0)
+    assert status == 0, status
+    memory.add(words(4), user_id=1)
+    assert memory.process() == 0
+    assert memory._home._owner
+    assert memory.stats()["changes"] == 4
+    assert memory.verify(decide=True).equal
+print("done")
+"""
+
+if hasattr(os, "fork"):  # a system without fork has nothing to test
+
+    def test_a_fork_shares_the_folder_and_nothing_else(tmp_path: Path) -> None:
+        done = subprocess.run(
+            [sys.executable, "-c", FORK, str(tmp_path / "home")],
+            env={**os.environ, "PYTHONPATH": str(TESTS)},
+            capture_output=True,
+            text=True,
+            timeout=90,
+            check=False,
+        )
+        assert (done.stdout, done.stderr, done.returncode) == ("done\n", "", 0)
+
+
+def test_a_question_right_after_a_turn_finds_it_by_its_vector(tmp_path: Path) -> None:
+    with opened(str(tmp_path / "home")) as memory:
+        for number in range(5):
+            memory.add(words(number), user_id=1)
+            memory.search("lucky", user_id=1)
+            index = memory._home.finding.vectors(owner=True)
+            assert index is not None
+            [vector] = HashingEmbedder().embed([words(number)])
+            assert [hit.point_id for hit in index.search(["default/user:1"], "turn", vector, 1)] == [str(number)]

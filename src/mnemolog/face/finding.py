@@ -48,6 +48,7 @@ class Finding:
         self._lock = threading.RLock()
         self._index_lock = threading.RLock()
         self._made: _Made | None = None
+        self._left: list[_Made | None] = []
         self._closed = False
 
     def embedder(self) -> Embedder | None:
@@ -100,8 +101,10 @@ class Finding:
         with self._lock:
             if self._closed:
                 raise Closed("this memory was closed: open it again")
-            if self._made is None or self._made.owner < owner:
-                # What was made before it became the owner is left to whoever is searching in it right now.
+            if self._made is None or self._made.owner != owner:
+                # What was made before is left to whoever is searching in it right now, or, in a child made by fork, to the
+                # parent.
+                self._left.append(self._made)
                 self._made = self._make(owner)
             return self._made
 
