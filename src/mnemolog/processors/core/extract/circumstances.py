@@ -129,7 +129,7 @@ _TO_COME = re.compile(r"(?:i|we|my|our|he|she|they)\b|['’](?:ll|m|re)\b", re.I
 
 def _beside(text: str, begin: int, start: int, hit: Hit) -> bool:
     """Whether a day to come at `start` belongs to the statement: right behind its words, or first in its clause."""
-    behind = max(hit.end, hit.value_end)
+    behind = hit.value_end if hit.value_end >= 0 else hit.end
     if hit.op == "add" and not _STARTS.search(text, begin, behind):
         return False  # "training for a race in May" is what somebody does now
     if start >= behind:

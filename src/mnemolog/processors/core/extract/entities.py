@@ -50,6 +50,7 @@ _OWNED_EN = re.compile(
     rf"(?:my|our)\s(?:(?:{_ADJECTIVE})\s){{0,2}}(?P<relation>[a-zé-]+)(?:\s(?P<name>[\w'’-]+(?:\s[A-Z][\w'’-]+)?))?",
     re.IGNORECASE,
 )
+_KIN_OF_KIN_EN = re.compile(r"(?:my|our)\s(?P<whose>[a-zé-]+)['’]s\s(?P<relation>[a-zé-]+)", re.IGNORECASE)
 _NAMED_EN = re.compile(r"[A-Z][\w'’-]{1,30}(?:\s[A-Z][\w'’-]{1,30})?")
 _NO_NAME_EN = frozenset(
     words(
@@ -107,6 +108,9 @@ def person_en(words: str, known: Sequence[EntityRef]) -> EntityRef | None:
     lower = said.lower()
     if lower in _PRONOUN_EN:
         return known[-1] if known else None
+    kin = _KIN_OF_KIN_EN.fullmatch(said)
+    if kin and kin["whose"].lower() in _EN and kin["relation"].lower() in _EN:
+        return EntityRef(kind="relative", relation=f"{kin['whose'].lower()}'s {kin['relation'].lower()}")
     owned = _OWNED_EN.fullmatch(said)
     if owned:
         relation = owned["relation"].lower()

@@ -86,7 +86,11 @@ def read_rosters(reading: Reading, view: View) -> list[Hit]:
     hits: list[Hit] = []
     for match in names.finditer(text):
         bare = not match["link"].strip()
-        if _GONE.search(text) or (bare and not match["mine"]) or (match["count"] and not match["link"].strip(" ,")):
+        if (
+            _GONE.search(text)
+            or (bare and not match["mine"] and not (match["have"] and not match["noun"].lower().endswith("s")))
+            or (match["count"] and not match["link"].strip(" ,"))
+        ):
             continue
         hits.extend(_listed(reading, view, match))
     for match in owned.finditer(text):

@@ -36,7 +36,7 @@ _MORE_PLACE = re.compile(r"[,]\s*(?:[A-Z][\w'’.-]+(?:\s[A-Z][\w'’.-]+){0,2})
 _WEEKDAY_LEFT = re.compile(r"(?:周|星期|礼拜)$")
 _REST = re.compile(
     r"\s*(?:$|[,.;:!?)（(]|(?:and|but|so|because|since|for|from|at|in|on|to|with|by|as|until|till|per|a|each|every|now|"
-    r"then|if|when|"
+    r"then|if|when|max|tops|maximum|"
     r"after|before|instead|total|again|anymore|or|which|that|due|this|next|last|of|though|already|too|tomorrow|today|only)\b)",
     re.IGNORECASE,
 )
@@ -64,6 +64,10 @@ _ANOTHER = re.compile(
 _PREFERS = re.compile(r"\bprefer\s$", re.IGNORECASE)
 _RATHER = re.compile(r"\s(?:to|over|than)\s", re.IGNORECASE)
 _SWITCHED = re.compile(r"\b(?:switched|moved|migrated|changed)\b.{0,8}\sto\s(?:an?\s|the\s|my\s)?$", re.IGNORECASE)
+_CALLED = re.compile(r"(?:called|named|probably|actually|currently|definitely|officially)\s(?=\w)", re.IGNORECASE)
+_AT_HOME = re.compile(
+    r"\b(?:in|of)\s(?:this|our|the|my)\s(?:house|family|flat|home|household|relationship|group|party)\b", re.IGNORECASE
+)
 _DEFINITE = re.compile(r"(?:the|this|that|no)\s", re.IGNORECASE)
 _CHANGES_ENUM = re.compile(r"\s*(?:to\b|of\b|in\b|with\b|food|dish|的|recipe|restaurant)", re.IGNORECASE)
 
@@ -164,6 +168,9 @@ def trimmed_text(entry: Entry, text: str, start: int, end: int) -> tuple[int, in
         return _strip(text, start, polite.start() if polite and polite.start() > start else end)
     phrase = bool(entry.slot.opposes) or entry.form.about != "person" or is_phrase(text[start:end])
     trimmed = trim(text, start, end, entry.lang, phrase=phrase)
+    called = _CALLED.match(text, trimmed.start, trimmed.end) if entry.lang == "en" else None
+    if called is not None:
+        trimmed = msgspec.structs.replace(trimmed, start=called.end())
     if entry.slot.many:
         return trimmed.start, trimmed.end
     return trimmed.start, _first_of_list(entry.slot.shape, text, trimmed.start, trimmed.end)
@@ -190,6 +197,8 @@ def text_value(reading: Reading, entry: Entry, text: str, start: int, end: int, 
         return None
     if entry.words and lang == "en" and said.lower().startswith(("to ", "for ")):
         return None
+    if entry.words and lang == "en" and _AT_HOME.search(stretch):
+        return None  # the cook of the house is none by trade
     if entry.words and not _holds(entry, said, stretch):
         return None
     if lang == "en" and not slot.shape and _SWITCHED.search(text[:start]) and not any(char.isupper() for char in said):

@@ -71,6 +71,11 @@ _NO_USER = re.compile(
     re.IGNORECASE,
 )
 _PARENT = re.compile(r"(?:proud\s|single\s)?(?:mum|mom|dad|mother|father|parent)\s(?:of|to)\s\w+", re.IGNORECASE)
+_KIN = re.compile(
+    rf"(?:mum|mom|dad|grandma|grandpa|granny|grandad|hubby|wife|husband|girlfriend|boyfriend|daughter|son|brother|sister|boss|"
+    rf"flatmate|roommate)(?:['’]s\s|\s(?:{_SOFT})(?:is|was|has|just|lives|works|loves|hates|likes|turns|turned|moved|can['’]?t|doesn['’]?t)\s)",
+    re.IGNORECASE,
+)
 _OTHER = re.compile(
     r"(?:he|she|they|his|her|their|(?:my|our)\s(?!name|own\b)[\w-]+(?:\s(?!is\b|are\b)[\w-]+)?\s(?:is|are|was|has|had|just|got|\w+s|\w+ed)|"
     r"(?-i:[A-Z][a-z]+)\s(?:is|was|has|had|just|got|said|told|called|\w+ed))\b",
@@ -98,6 +103,9 @@ def with_subject(view: View, verbs: frozenset[str]) -> Iterator[View]:
     """The clause with the speaker as its subject, in the readings that its first words allow; nothing where it may have
     another. `verbs` are the words by which a statement goes on behind "I"."""
     text = view.text
+    if _KIN.match(text):
+        yield view.led_by("my ")
+        return
     if _OWN_SUBJECT.search(text):
         return
     first = _FIRST.match(text)

@@ -188,7 +188,7 @@ def _supports_zh(slot: Slot, text: str) -> bool:
 
 _STANDING = re.compile(
     r"\b(?:always|never|from\snow\son|going\sforward|in\s(?:the\s)?future|every\stime|whenever|each\stime|at\sall\stimes|"
-    r"rule|in\sgeneral|by\sdefault|all\s(?:your|future)|anymore|any\smore|"
+    r"rule|(?:before|after)\s(?:\d|noon|midnight|one|two|six|seven|eight|nine|ten|eleven)|in\sgeneral|by\sdefault|all\s(?:your|future)|anymore|any\smore|"
     r"keep\syour|keep\sanswers|your\s(?:answers|replies|responses))\b|以后|今后|从现在|从今|往后|每次|始终|永远|总是|一律|"
     r"务必|一定要|规则|规矩|要求你|都要|"
     r"不要再|别再|回答|回复|切勿|严禁|禁止|绝对不|绝不",

@@ -15,6 +15,7 @@ from ..ports import SeenTurn
 from .acts import Act, SentenceMood, clause_act, sentence_mood
 from .circumstances import told
 from .companions import with_companions
+from .conditions import bound_to_condition, read_conditional
 from .context import Hit, Reading
 from .entities import RELATIONS, self_of
 from .episodes import read_episode
@@ -22,6 +23,7 @@ from .facts import read_facts
 from .lexicon import Lexicon
 from .people import kin_hits, read_introduction, read_mentions
 from .rosters import read_rosters
+from .routines import read_routine
 from .segment import Clause, Sentence, clauses, quoted_spans, readable, sentences
 from .select import select
 from .statements import read_statements
@@ -41,12 +43,14 @@ MAX_EARLIER = 2_000
 MAX_ROSTER = 600
 """Characters of a sentence that are looked at for names in a row."""
 _NAMING_ZH = re.compile(r"(?:它|他|她)?(?:的?名字)?(?:叫做?|名叫|是叫|取名叫?|名字是)(?P<name>[^，。,、的是]{1,8})$")
+_NAMING_BEHIND_ZH = re.compile(r"，?(?:名字叫|取名叫?|起名叫?|名叫|叫做?)(?P<name>[\u4e00-\u9fffA-Za-z]{1,8}?)(?=$|[，。！,!\s]|今年|已经|特别|很)")
 _NAMED_EN = re.compile(
     r"(?:(?:his|her|its|their|the\s\w+['’]s)\snames?\s(?:is|are)|(?:he|she|it)['’]?s\s(?:called|named)|(?:he|she|"
     r"it)\sis\s(?:called|named))\s(?P<name>[A-Z][\w'’-]{1,20})",
     re.IGNORECASE,
 )
 _NAMING_EN = re.compile(r"\s(?:named|called)\s(?P<name>[A-Z][\w'’-]{1,20})")
+_CALLED_ZH = re.compile(r"(?:名字)?叫[^我你他她它]")
 _ASKED = re.compile(r"[?？吗]")
 _OF_OTHERS = re.compile(rf"[他她它狗猫]|宠物|老大|老二|宝宝|{'|'.join(RELATIONS['zh'])}")
 
@@ -65,6 +69,7 @@ class _TurnReader:
         self._found: list[Found] = []
         self._took_back = False
         self._about_another = False
+        self._plain = True
         self._topic: Topic = None if self._asked_of_others() else opening_topic(reading)
 
     def read(self) -> list[Found]:
@@ -90,6 +95,7 @@ class _TurnReader:
         subject: EntityRef | None = None
         for place, part in enumerate(parts):
             act, view = clause_act(text, part, sentence, mood, self._quoted)
+            self._plain = act.authority == "user"
             if act.silent or not view.text.strip():
                 self._go_on(view, sentence.lang, [])
                 continue
@@ -97,6 +103,8 @@ class _TurnReader:
             if not any(hit.op != "episode" for hit in hits):
                 longer = View.of(text, view.at[0], parts[place + 1].end) if place + 1 < len(parts) and view.at else None
                 hits = (read_rules(reading, longer, sentence.lang) if longer else []) or hits
+            if sentence.lang == "zh":
+                hits = bound_to_condition(reading, parts, place, hits, [hit for hit, _ in found])
             self._go_on(view, sentence.lang, hits)
             about = next((hit for hit in hits if hit.form_type), None)
             if about is not None:
@@ -162,7 +170,7 @@ class _TurnReader:
         cancelled = read_cancel(reading, view, lang)
         if cancelled:
             return cancelled
-        named = self._naming(view, lang, found)
+        named = self._naming(view, lang, found) or (read_conditional(reading, view) if lang == "zh" else [])
         if named:
             return named
         hits = [*read_statements(reading, view, lang), *read_things(reading, view, lang)]
@@ -186,6 +194,7 @@ class _TurnReader:
         if not kept:
             follows = reading.text[part.end : part.end + 1] == "," or part.end < sentence.end
             kept = read_introduction(reading, view, more_follows=follows) or read_facts(reading, view, lang)
+            kept = kept or (read_routine(reading, view) if lang == "en" else [])
         kept.extend(hit for hit in self._mentioned(view, lang, kept) if not _said_already(hit, kept))
         full = View.of(reading.text, part.start, part.end)
         kept.extend(read_episode(reading, view, full, lang, decisions_only=any(hit.form_type for hit in kept)))
@@ -214,8 +223,10 @@ class _TurnReader:
 
     def _left_out(self, view: View, part: Clause, subject: EntityRef | None) -> EntityRef | None:
         """Whom a Chinese clause is about that names nobody; None where it names somebody or nobody can be told."""
-        if led_zh(view.text) or self._topic is None:
+        if led_zh(view.text) or self._topic is None or not self._plain:
             return None
+        if self._topic not in (THING, self._reading.self_ref) and _CALLED_ZH.match(view.text):
+            return self._topic
         if drops_subject(view.text, only_people=self._topic == THING):
             return self._reading.self_ref if self._topic == THING else self._topic
         own = part.elided and subject == self._topic == self._reading.self_ref
@@ -238,8 +249,8 @@ class _TurnReader:
             if rest is not None:
                 extra = select(read_statements(self._reading, rest, lang))
                 more.extend(each for each in extra if (each.op, each.form_type, each.slot) != (hit.op, hit.form_type, hit.slot))
-            if lang == "en" and hit.op == "add" and hit.entity == self._reading.self_ref:
-                behind = _NAMING_EN.match(self._reading.text, hit.value_end)
+            if hit.op == "add" and hit.entity == self._reading.self_ref:
+                behind = (_NAMING_EN if lang == "en" else _NAMING_BEHIND_ZH).match(self._reading.text, hit.value_end)
                 if behind is not None:
                     more.append(_named(hit, behind["name"], *behind.span("name")))
         return [*kept, *(hit for hit in more if not _said_already(hit, kept))]
@@ -272,6 +283,8 @@ def read_rules(reading: Reading, view: View, lang: str) -> list[Hit]:
     """Standing orders that run across a comma ("from now on, answer in French")."""
     scope = {name for name, form in reading.lexicon.registry.types.items() if form.about == "scope"}
     hits = [hit for hit in read_statements(reading, view, lang) if hit.form_type in scope]
+    if lang == "zh":
+        hits = read_conditional(reading, view) or hits
     return select(hit for hit in hits if is_standing_rule(hit.form_type, view.text, hit.value))
 
 
