@@ -367,8 +367,8 @@ def _end(
     lock: ProcessorLock | None,
     temporary: Path | None,
 ) -> None:
-    """What a Memory leaves when it is closed, or forgotten, or when the interpreter ends: nothing. In a child made by fork it is
-    the parent's to end."""
+    """What a Memory leaves when it is closed, or forgotten, or when the interpreter ends: nothing. In a child made by fork it
+    is the parent's to end."""
     if os.getpid() != pid:
         return
     stop.set()
