@@ -112,9 +112,17 @@ def sentence_mood(text: str, sentence: Sentence, parts: list[Clause]) -> Sentenc
         asks = last if asks < 0 else min(asks, last)
     if _TAG.search(said):
         asks = sentence.start
+    if sentence.lang == "en" and _STANDING_PLEA.match(said):
+        asks = -1
     return SentenceMood(joke=joke, question_from=asks, supposed_from=supposed)
 
 
+_STANDING_PLEA = re.compile(
+    r"(?:(?:can|could|would|will)\syou\s(?:please\s|just\s)?|(?:can|could)\swe\s)(?=[^?]{0,120}\b(?:from\snow\son|going\sforward|"
+    r"in\s(?:the\s)?future|always|never|every\stime)\b)",
+    re.IGNORECASE,
+)
+"""An order that is put as a question, for good: "could you always ..."."""
 _RELATIVE = ("which", "who", "whom", "whose", "where", "when", "because", "while", "until")
 
 
@@ -313,6 +321,8 @@ def clause_act(
         if english
         else (_LEAD_ZH, _STRESS_ZH, _HEARSAY_ZH, _WONDER_ZH, _BACK_ZH)
     )
+    if english and begin == sentence.start and (plea := _STANDING_PLEA.match(text, begin, end)):
+        begin = plea.end()
     for _ in range(6):
         if found := stress.match(text, begin, end):
             stressed = True

@@ -68,8 +68,14 @@ _CALLED = re.compile(r"(?:called|named|probably|actually|currently|definitely|of
 _AT_HOME = re.compile(
     r"\b(?:in|of)\s(?:this|our|the|my)\s(?:house|family|flat|home|household|relationship|group|party)\b", re.IGNORECASE
 )
+_IS_TOOL = re.compile(
+    r"[A-Z]|\b(?:files?|app|notebooks?|spreadsheets?|paper|pen|calendar|editor|browser|terminal|email|vim|emacs|linux|markdown)\b"
+)
 _DEFINITE = re.compile(r"(?:the|this|that|no)\s", re.IGNORECASE)
-_CHANGES_ENUM = re.compile(r"\s*(?:to\b|of\b|in\b|with\b|food|dish|的|recipe|restaurant)", re.IGNORECASE)
+_CHANGES_ENUM = re.compile(
+    r"\s*(?:to\b|of\b|in\b(?!\s(?:\d{4}|(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|spring|summer)))|with\b|food|dish|的|recipe|restaurant)",
+    re.IGNORECASE,
+)
 
 
 def slot_values(reading: Reading, entry: Entry, text: str, start: int, end: int, *, last: bool) -> Iterator[SlotValue]:
@@ -201,7 +207,7 @@ def text_value(reading: Reading, entry: Entry, text: str, start: int, end: int, 
         return None  # the cook of the house is none by trade
     if entry.words and not _holds(entry, said, stretch):
         return None
-    if lang == "en" and not slot.shape and _SWITCHED.search(text[:start]) and not any(char.isupper() for char in said):
+    if lang == "en" and not slot.shape and _SWITCHED.search(text[:start]) and not _IS_TOOL.search(said):
         return None  # one switches to oat milk as well as to Firefox
     if entry.frame.startswith("the {value") and len(said.split()) < 2:
         return None  # "the meeting" is the one that is being talked of

@@ -46,7 +46,6 @@ _WORKMATE_EN = re.compile(
     r"(?P<who>(?:(?:[Mm]y|[Oo]ur)\s\w+\s)?[A-Z][\w'’-]+)(?P<gone>\sfrom\s(?:the\s|my\s|our\s)?[\w-]+(?:\s(?:team|class|course|office))?)"
     r"(?=\s(?:just\s|has\s|is\s|was\s|also\s)?(?:is|has|lives|works|moved|loves|hates|likes|can['’]t|speaks|plays|[a-z]+ed|[a-z]+ing)\s)"
 )
-_AND_I_EN = re.compile(r"(?P<who>)(?P<gone>(?:[A-Z][\w'’-]+|(?:my|our|the)\s\w+(?:\s[A-Z]\w+)?)\sand\s)(?=I\s)", re.IGNORECASE)
 _HEAD_EN = re.compile(
     r"(?:(?:i|we|he|she|they|(?:my|our)\s\w+(?:\s\w+)?|[A-Z]\w+)(?:['’]?(?:m|re|s|ve))?\s(?:(?:also|now|currently|still|"
     r"just|am|have\sbeen|is|been)\s){0,2}\w+)\b",
@@ -59,7 +58,7 @@ def without_adjuncts(view: View, lang: str) -> Iterator[View]:
     patterns = (
         (_WHEN_ZH, _WITH_ZH, _FROM_ZH, _WHERE_ZH, _WHAT_FOR_ZH, _TOPIC_ZH)
         if lang == "zh"
-        else (_FROM_EN, _ADJUNCT_EN, _WORKMATE_EN, _AND_I_EN)
+        else (_FROM_EN, _ADJUNCT_EN, _WORKMATE_EN)
     )
     for pattern in patterns:
         match = pattern.match(view.text)
