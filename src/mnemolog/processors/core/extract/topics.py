@@ -1,6 +1,6 @@
-"""Whom a Chinese clause is about where it names nobody: Chinese leaves a subject out once it is known. A clause without one goes
-on about whom the clause before it was about, and where nobody was named before, about the speaker; a clause that may have a
-subject of its own is never taken for one without."""
+"""Whom a Chinese clause is about where it names nobody: Chinese leaves a subject out once it is known. A clause without one
+goes on about whom the clause before it was about, and where nobody was named before, about the speaker; a clause that may
+have a subject of its own is never taken for one without."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ THING = EntityRef(kind="current")
 _RELATION = "|".join(sorted(RELATIONS["zh"], key=len, reverse=True))
 _OWN = re.compile(
     rf"(?:我们?|咱们?|俺)?(?:家里?)?的?(?:那个?|这个?)?(?:最好的|大|小|二|老|亲)?(?P<relation>{_RELATION})"
-    rf"(?P<name>[\u4e00-\u9fff]{{1,3}}?|[A-Z][a-z]{{1,15}})?(?=$|叫|名叫|今年|现在|刚|最近|已经|快|也|还|就|都|马上|是|在|住|做|当|养|对|喜欢|爱|"
+    rf"(?P<name>[\u4e00-\u9fff]{{1,3}}?|[A-Z][a-z]{{1,15}})??(?=$|叫|名叫|今年|现在|刚|最近|已经|快|也|还|就|都|马上|是|在|住|做|当|养|对|喜欢|爱|"
     r"不|会|讨厌|用|去|来|上|从|属|[\d一二三四五六七八九十]|比|特别|很|姓|生|怕|说|想|要|有|得|老|天天|每)"
 )
 _BARE = re.compile(
-    rf"(?:老公|老婆|妻子|丈夫|太太|媳妇|对象|男朋友|女朋友|男友|女友|儿子|女儿|闺女|爸爸|妈妈|老爸|老妈|爷爷|奶奶|外公|外婆|姥姥|姥爷|"
+    r"(?:老公|老婆|妻子|丈夫|太太|媳妇|对象|男朋友|女朋友|男友|女友|儿子|女儿|闺女|爸爸|妈妈|老爸|老妈|爷爷|奶奶|外公|外婆|姥姥|姥爷|"
     r"哥哥|弟弟|姐姐|妹妹|室友|舍友|同事|闺蜜|发小|同学|邻居|朋友|老大|老二|老三|大宝|二宝|俩娃|俩孩子|家里?有?俩|家里?人?有)"
 )
 _SPEAKER = re.compile(r"(?:我们?|咱们?|俺|本人|自己)(?!(?:们?家)?的?(?:那|这)|的(?!话)|家(?!在|住|有|养|搬|里养|里有))")
@@ -41,7 +41,7 @@ _PREDICATE = re.compile(
     r"(?:跳槽|入职|就职|任职|供职)|离职|辞职|"
     r"在[^，。的]{1,14}?(?:上班|工作|任职|实习|打工|当|做|干|教|待了|呆了|住了|生活|读|念|上学|学|定居|长大|开店|开了|租|买了)|"
     r"是(?:做|搞|干|学|教|卖)|是[\u4e00-\u9fff]{2,6}(?:人|出身|毕业)的?$|(?:转行|改行|转岗|转做)|(?:做|干|当|教)了[^，。]{1,6}年|"
-    r"(?:做|干|搞|学|读|念)[\u4e00-\u9fff]{1,10}的$|当(?:了|上)|"
+    r"(?:做|干|搞|学|读|念|当|教|开|卖)[\u4e00-\u9fff]{1,10}的$|当(?:了|上)|"
     r"吃素|吃纯素|吃清真|信(?:佛|教|基督)|对[^，。]{1,12}(?:过敏|不耐受|敏感|感兴趣|没兴趣|不感兴趣)|一(?:吃|喝|碰|沾|闻)|"
     r"(?:养了|养着|领养了|收养了|接了|捡了|抱了|养的)|(?:戒了|戒掉了|在戒)|(?:不吃|不喝|从不|不能吃|不能喝|吃不了|喝不了|不碰|滴酒不沾|忌口|"
     r"不抽烟|不喝酒|不爱|不喜欢|受不了|讨厌|吃不惯)|(?:最烦|烦)[\u4e00-\u9fff]{2}|"
@@ -60,7 +60,10 @@ _ONLY_PEOPLE = re.compile(
     r"从[^，。]{1,12}?(?:离职|辞职|毕业|跳槽)|是(?:做|搞|干|学|教)|吃素|戒了|不抽烟|不喝酒|会说|会弹|在学|开始学|自学|(?:提了|买了|换了)一?[辆台部]|"
     r"改用|换成|一直用|毕业于|就读于|考上|单身|已婚|离婚|结婚|对[^，。]{1,12}过敏|养了|养着|领养了|最烦|在吃)"
 )
-_ANIMAL = r"(?:狗|猫|鸟|龟|兔子?|仓鼠|鹦鹉|鱼|柯基|金毛|泰迪|哈士奇|柴犬|拉布拉多|布偶|英短|美短|犬|边牧|萨摩耶|比熊|博美|狸花|三花|暹罗)"
+_ANIMAL = (
+    r"(?:狗|猫|鸟|龟|兔子?|仓鼠|鹦鹉|鱼|柯基|金毛|泰迪|哈士奇|柴犬|拉布拉多|布偶|英短|美短|犬|边牧|萨摩耶|比熊|"
+    r"博美|狸花|三花|暹罗)"
+)
 _OF_ANIMAL = re.compile(
     rf"(?:我们?|咱们?)?(?:家里?)?的?(?:[那这][只条个匹]|[^，。]{{0,12}}[只条匹][\u4e00-\u9fff]{{0,4}}|[\u4e00-\u9fff]{{0,4}}?{_ANIMAL})"
 )

@@ -43,7 +43,9 @@ MAX_EARLIER = 2_000
 MAX_ROSTER = 600
 """Characters of a sentence that are looked at for names in a row."""
 _NAMING_ZH = re.compile(r"(?:它|他|她)?(?:的?名字)?(?:叫做?|名叫|是叫|取名叫?|名字是)(?P<name>[^，。,、的是]{1,8})$")
-_NAMING_BEHIND_ZH = re.compile(r"，?(?:名字叫|取名叫?|起名叫?|名叫|叫做?)(?P<name>[\u4e00-\u9fffA-Za-z]{1,8}?)(?=$|[，。！,!\s]|今年|已经|特别|很)")
+_NAMING_BEHIND_ZH = re.compile(
+    r"(?:名字叫|取名叫?|起名叫?|名叫|叫做?)(?P<name>[\u4e00-\u9fffA-Za-z]{1,8}?)(?=$|[，。！,!\s]|今年|已经|特别|很)"
+)
 _NAMED_EN = re.compile(
     r"(?:(?:his|her|its|their|the\s\w+['’]s)\snames?\s(?:is|are)|(?:he|she|it)['’]?s\s(?:called|named)|(?:he|she|"
     r"it)\sis\s(?:called|named))\s(?P<name>[A-Z][\w'’-]{1,20})",
