@@ -125,9 +125,11 @@ def _texts(reading: Reading, entry: Entry, text: str, start: int, end: int, last
     if slot.many and entry.form.about != "scope":
         listed = split_list(text, start, end, lang)
         sound = [_element(reading, entry, text, piece, stretch) for piece in listed]
-        if len(listed) > 1 and all(sound):
+        if lang == "en" and len(listed) > 1 and _is_one(text, listed):
+            sound = []
+        if len(listed) > 1 and sound and all(sound):
             pieces = listed
-        elif len(listed) > 1 and sound[0] and lang == "en" and "," in text[start:end]:
+        elif len(listed) > 1 and sound and sound[0] and lang == "en" and ("," in text[start:end] or entry.words):
             pieces = listed[: sound.index(False)]
     for begin, stop in pieces:
         value = text_value(reading, entry, text, begin, stop, stretch)
@@ -137,7 +139,25 @@ def _texts(reading: Reading, entry: Entry, text: str, start: int, end: int, last
             yield SlotValue(value, begin, stop, 2 if slot.shape or entry.words else 1)
 
 
-_SAYS_MORE = re.compile(r"\s(?:is|are|was|were|isn['’]t|aren['’]t|has|have|makes?|never|always)\s", re.IGNORECASE)
+_SAYS_MORE = re.compile(
+    r"\s(?:is|are|was|were|isn['’]t|aren['’]t|has|have|makes?|never|always|would|will|can|could)\s|\w+s\sme$", re.IGNORECASE
+)
+_INSIDE = re.compile(r"\s(?:with|about|of|between|like)\s", re.IGNORECASE)
+_OPEN_END = re.compile(r"\b(?:an?|the)\s[a-z]+(?:ed|ing|y|e|l|d|t|r)?$", re.IGNORECASE)
+
+
+def _is_one(text: str, listed: list[tuple[int, int]]) -> bool:
+    """Whether words that are joined by "and" are one thing: "books about ships and ports", "baking a soft and sweet bread"."""
+    first, *others = (text[start:end] for start, end in listed)
+    if is_phrase(first) and " " in first and not any(is_phrase(other) or _INSIDE.search(other) for other in others):
+        return len(listed) == 2
+    return (
+        len(listed) == 2
+        and _INSIDE.search(first) is not None
+        and not others[0].lower().startswith(("a ", "an ", "the ", "my "))
+    )
+
+
 _PROPER = re.compile(r"(?-i:[A-ZÀ-ÖØ-Þ])[\w'’-]{1,20}(?:\s(?-i:[A-Z])[\w'’-]{1,20})?")
 
 
@@ -150,6 +170,10 @@ def _element(reading: Reading, entry: Entry, text: str, piece: tuple[int, int], 
     return bool(entry.words) and entry.lang == "en" and _PROPER.fullmatch(text, *piece) is not None
 
 
+_BEHIND_NAME_ZH = re.compile(
+    r"今[年天]|现在|已经|刚(?=[\u4e00-\u9fff]{2})|马上|上(?:[一二三四五六七八九初高小大幼]|学|班)|在(?=[\u4e00-\u9fff]{2})|读|是|做|才(?=[\d一二三四五六七八九十两半])|特别|很|"
+    r"住在|\d"
+)
 _DOING = re.compile(r"\b(?P<verb>\w+ing)\s(?P<to>to\s)?$", re.IGNORECASE)
 
 
@@ -173,6 +197,9 @@ def trimmed_text(entry: Entry, text: str, start: int, end: int) -> tuple[int, in
         polite = _POLITE.search(text, start, end)
         return _strip(text, start, polite.start() if polite and polite.start() > start else end)
     phrase = bool(entry.slot.opposes) or entry.form.about != "person" or is_phrase(text[start:end])
+    if entry.lang == "zh" and entry.slot.shape == "name":
+        behind = _BEHIND_NAME_ZH.search(text, start + 1, end)
+        end = behind.start() if behind else end
     trimmed = trim(text, start, end, entry.lang, phrase=phrase)
     called = _CALLED.match(text, trimmed.start, trimmed.end) if entry.lang == "en" else None
     if called is not None:
@@ -217,6 +244,8 @@ def text_value(reading: Reading, entry: Entry, text: str, start: int, end: int, 
             return None
     if lang == "zh" and slot.shape == "name" and text[:start].endswith("了"):
         return None
+    if lang == "en" and not _stands_alone(entry, text, start, said):
+        return None
     article = _ARTICLE.match(said)
     if article and entry.kind == "ends" and not slot.many and not slot.shape and "job" not in text[:start]:
         return None  # "I left the room" ends no employment
@@ -225,6 +254,31 @@ def text_value(reading: Reading, entry: Entry, text: str, start: int, end: int, 
     if article and not slot.shape and entry.form.about != "scope":
         said = said[article.end() :]
     return reading.parse(slot, said, lang)
+
+
+_NO_PLAN = re.compile(
+    r"(?:need|keep|miss|love|like|be|have|want|try|see\s(?:how|what|if|you)|make\ssure|say|let|check|think|stay|get\sback|"
+    r"feel|enjoy|continue|focus|help|do\s(?:my|the)\sbest)\b",
+    re.IGNORECASE,
+)
+_POINTS = re.compile(r"\b(?:this|these|those|them|it|you|your|yours)\b", re.IGNORECASE)
+_THE = re.compile(
+    r"the\s(?!(?-i:[A-Z])|(?:ocean|sea|seaside|beach|mountains?|outdoors|theatre|theater|cinema|rain|snow|sun|city|countryside|"
+    r"woods|forest|desert|gym|opera|piano|guitar|violin|drums|internet|summer|winter|autumn|spring|cold|heat|dark|night|"
+    r"(?:smell|taste|sound|feel|texture|look|idea)\sof)\b)",
+    re.IGNORECASE,
+)
+_USES = re.compile(r"\b(?:use|uses|using)\s$", re.IGNORECASE)
+_USED = re.compile(r"(?:my|our|the|some|all|both|any)\s(?=[^A-Z]*$)")
+
+
+def _stands_alone(entry: Entry, text: str, start: int, said: str) -> bool:
+    """Whether words say something without what was talked about; "the colour", "them", "need a hand" do not."""
+    if entry.slot.opposes and entry.form.about != "scope":
+        return _POINTS.search(said) is None and _THE.match(said) is None
+    if entry.slot.identity and entry.form.about == "thing" and not entry.slot.shape:
+        return _POINTS.search(said) is None and (bool(entry.words) or _NO_PLAN.match(said) is None)
+    return entry.slot.type != "text" or _USES.search(text[:start]) is None or _USED.match(said) is None
 
 
 _NO_DOING_EN = re.compile(

@@ -51,10 +51,25 @@ def read_statements(reading: Reading, view: View, lang: str, subject: EntityRef 
             match = entry.pattern("third").match(view.text)
             if match is not None and "subject" in match.re.groupindex:
                 who = subject or _person(reading, match["subject"], lang)
+                if lang == "en" and who is not None and _uninflected(view.text, match):
+                    who = None
                 if who is not None:
                     reading.meet(who)
                     hits.extend(_hits(reading, view, entry, match, who))
     return hits
+
+
+_BASE_EN = re.compile(
+    r"\s(?:(?:really|also|just|still)\s)?(?:like|love|enjoy|live|work|play|hate|prefer|have|use|eat|drive|speak|study|want|need|go|"
+    r"take|run|own|do|make)\b",
+    re.IGNORECASE,
+)
+_NAME_EN = re.compile(r"[A-Z][\w'’-]*$")
+
+
+def _uninflected(text: str, match: re.Match[str]) -> bool:
+    """ "Sounds like a plan": of somebody by name one says likes."""
+    return _NAME_EN.match(match["subject"]) is not None and _BASE_EN.match(text, match.end("subject")) is not None
 
 
 _I_EN = re.compile(r"(?:i|we|im|ive|i['’ʼ`]\w+|we['’ʼ`]\w+)\b(?!['’])", re.IGNORECASE)

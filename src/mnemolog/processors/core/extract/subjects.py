@@ -28,7 +28,7 @@ _FIRST = re.compile(rf"(?P<soft>{_SOFT})(?P<verb>[a-z]+(?:['’][a-z]+)?)\b", re
 _OWN_SUBJECT = re.compile(r"\b(?:i|we|you)(?:['’]\w+)?\b", re.IGNORECASE)
 _FINITE = re.compile(
     r"\s(?:is|are|was|were|isn['’]t|wasn['’]t|makes?|made|can|could|would|will|must|should|might|(?-i:may)|has|have|had|feels?|"
-    r"sounds?|seems?|sucks|helps?|takes|gets|costs|means|requires?|needs|turned\sout)\b",
+    r"sounds?|seems?|sucks|\w+s\s(?:me|us)|helps?|takes|gets|costs|means|requires?|needs|turned\sout)\b",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(r"[,;(–—]|\s-\s")

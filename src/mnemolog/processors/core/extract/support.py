@@ -38,7 +38,7 @@ _PREFIX_EN = re.compile(
     r"(?:it|this|that|these|those|them|you|your|yours|what|how|when|where|why|who|whoever|whatever|which|whether|if|as|"
     r"than|because|not|no|never|none|nothing|being\sable|him|her|them|us|"
     r"his|their|the\s(?:way|idea|fact|thought|look|sound|feeling|first|second|last|same|other|one|ones|most|best|worst|"
-    r"thing|things|middle|end|mood|process|time)|so|too|very|such|either|neither|myself|all\s(?:of|that|this|the)|"
+    r"thing|things|middle|end|mood|process|time)|so|too|very|such|either|neither|myself|all\s(?:of|that|this|these|those|the)|"
     r"some\sof|both\sof|one\sof\s(?:those|these|them)|a\s(?:lot|bit|little|few|couple|while|moment|minute|second|question|"
     r"problem|feeling|hard|good\stime|great\stime|bad)|there|here|going\sto\s(?-i:[a-z])|about\sto|able\sto|supposed|"
     r"to\s(?:say|tell|ask|know|think|see\s(?:you|it|that|if|how|what)|be\s(?:honest|fair|clear|sure|able)|have\syou|hear|"
@@ -65,6 +65,7 @@ _JUDGES_EN = re.compile(
     r"\w+(?:ful|less|able|ible|ous)|on\s\w+|in\s\w+|at\s\w+|off|out|up|down|away)(?:\s(?:now|today|again|too|though|enough))?",
     re.IGNORECASE,
 )
+_JUDGES_AND = re.compile(rf"(?:{_JUDGES_EN.pattern})\s(?:and|but)\s(?:the|it|very|so|i)\b", re.IGNORECASE)
 _CAPITAL = re.compile(r"[A-ZÀ-ÖØ-ÞĀ-ŽА-Я]")
 _NAME_WORD = re.compile(
     r"(?:[A-ZÀ-ÖØ-ÞĀ-ŽА-Я][\w'’.-]*|de|da|di|del|della|van|von|der|den|la|le|el|al|bin|ibn|ben|y|of|and|the|for)$"
@@ -108,6 +109,7 @@ _PREFIX_ZH = re.compile(
     r"多少|吗|呢|的|了|着|过|来说|"
     r"自己的?$|一会|一下|有点|有些|所有|任何|每|最近|现在|今天|明天|昨天|之前|之后|以前|以后)"
 )
+_ACT_ZH = re.compile(r"[吃喝看玩听用穿住]的|[吃喝看玩听睡买做](?:的?(?:东西|菜|饭))?$")
 _SUFFIX_ZH = re.compile(
     r"(?:不|没|没有|别|的时候|的话|的人|的感觉|的问题|一下|什么|怎么|吗|呢|吧|啊|是|在|和|跟|把|被|让|要|会|能|很|太|最|"
     r"不过|但是|因为)$"
@@ -119,7 +121,7 @@ _NOT_NAME_ZH = re.compile(
 _VERB_IN_ZH = re.compile(r"[你您]|我(?!的)|但是|因为|所以|如果|[?？!！。]")
 _PLACE_NO_ZH = re.compile(
     r"^(?:一[个家间栋座套处]|这|那|哪|里面|外面|学校|公司|家|家里|宿舍|楼上|楼下|附近|旁边|朋友家|父母家|床|心|梦|路|网|"
-    r"线)|(?:的房子|的公寓|的房间|的家|身边|心里|脑子|一起|很久)$|"
+    r"线|酒店|宾馆)|(?:酒店|宾馆|旅馆|医院|青旅|的房子|的公寓|的房间|的家|身边|心里|脑子|一起|很久)$|"
     r"[吃喝玩看听说想做买卖学睡]"
 )
 
@@ -144,7 +146,7 @@ def supports(slot: Slot, text: str, lang: str, *, lower: bool, phrase: bool = Fa
         return False
     if len(text) < 2 and (slot.shape or not text.isupper()):
         return False
-    if _JUDGES_EN.fullmatch(text) and not slot.opposes and not slot.shape:
+    if (_JUDGES_EN.fullmatch(text) or _JUDGES_AND.match(text)) and not slot.opposes and not slot.shape:
         return False
     if slot.shape == "name":
         return _is_name(text, lower=lower)
@@ -175,7 +177,7 @@ def _is_place(text: str, *, lower: bool) -> bool:
 def _supports_zh(slot: Slot, text: str) -> bool:
     if len(text) > MAX_TEXT_ZH or text in _EMPTY_ZH:
         return False
-    if _PREFIX_ZH.match(text) or _SUFFIX_ZH.search(text) or _VERB_IN_ZH.search(text):
+    if _ACT_ZH.match(text) or _PREFIX_ZH.match(text) or _SUFFIX_ZH.search(text) or _VERB_IN_ZH.search(text):
         return False
     if slot.shape == "name":
         if _NOT_NAME_ZH.search(text):
