@@ -42,7 +42,7 @@ _REST = re.compile(
 )
 _REST_ZH = re.compile(
     r"\s*(?:$|[，,。；;：:！!的了啦呢吧呀啊]|左右|上下|多|来|因为|所以|但|不过|去|见|出发|开始|结束|以前|之前|前|以后|后|"
-    r"起|为止|每|一个月|开会|"
+    r"[\d一二两三四五六七八九十半几]{1,3}个?多?[年月周天]|起|为止|每|一个月|开会|"
     r"要|有|和|跟|在|就)"
 )
 _PART_OF_DAY = re.compile(r"(?:早上|上午|中午|下午|傍晚|晚上|凌晨|今晚|明早|明晚|夜里)$")
@@ -143,12 +143,18 @@ _SAYS_MORE = re.compile(
     r"\s(?:is|are|was|were|isn['’]t|aren['’]t|has|have|makes?|never|always|would|will|can|could)\s|\w+s\sme$", re.IGNORECASE
 )
 _INSIDE = re.compile(r"\s(?:with|about|of|between|like)\s", re.IGNORECASE)
-_OPEN_END = re.compile(r"\b(?:an?|the)\s[a-z]+(?:ed|ing|y|e|l|d|t|r)?$", re.IGNORECASE)
+_HALF = re.compile(
+    r"\s(?:an?|more|very)\s(?:safe|warm|good|big|small|new|nice|fun|happy|healthy|better|quiet|co[sz]y|soft|simple|loving|clean|"
+    r"calm|strong|positive|supportive|peaceful|fast|cheap|modern|bright)$",
+    re.IGNORECASE,
+)
 
 
 def _is_one(text: str, listed: list[tuple[int, int]]) -> bool:
     """Whether words that are joined by "and" are one thing: "books about ships and ports", "baking a soft and sweet bread"."""
     first, *others = (text[start:end] for start, end in listed)
+    if len(listed) == 2 and _HALF.search(first) is not None:
+        return True
     if is_phrase(first) and " " in first and not any(is_phrase(other) or _INSIDE.search(other) for other in others):
         return len(listed) == 2
     return (
@@ -167,9 +173,13 @@ def _element(reading: Reading, entry: Entry, text: str, piece: tuple[int, int], 
         return False
     if text_value(reading, entry, text, *piece, stretch) is not None:
         return True
+    if entry.lang == "zh" and entry.words and any(word in stretch for word in entry.words):
+        free = msgspec.structs.replace(entry, words=())  # one word of the lexicon vouches for the list
+        return text_value(reading, free, text, *piece, stretch) is not None
     return bool(entry.words) and entry.lang == "en" and _PROPER.fullmatch(text, *piece) is not None
 
 
+_GOING_ZH = re.compile(r"[去要得](?=[\u4e00-\u9fff]{2})")
 _BEHIND_NAME_ZH = re.compile(
     r"今[年天]|现在|已经|刚(?=[\u4e00-\u9fff]{2})|马上|上(?:[一二三四五六七八九初高小大幼]|学|班)|在(?=[\u4e00-\u9fff]{2})|读|是|做|才(?=[\d一二三四五六七八九十两半])|特别|很|"
     r"住在|\d"
@@ -205,7 +215,8 @@ def trimmed_text(entry: Entry, text: str, start: int, end: int) -> tuple[int, in
     if called is not None:
         trimmed = msgspec.structs.replace(trimmed, start=called.end())
     if entry.slot.many:
-        return trimmed.start, trimmed.end
+        going = entry.lang == "zh" and entry.form.about == "person" and _GOING_ZH.match(text, trimmed.start, trimmed.end)
+        return trimmed.start + (1 if going else 0), trimmed.end
     return trimmed.start, _first_of_list(entry.slot.shape, text, trimmed.start, trimmed.end)
 
 
@@ -244,6 +255,8 @@ def text_value(reading: Reading, entry: Entry, text: str, start: int, end: int, 
             return None
     if lang == "zh" and slot.shape == "name" and text[:start].endswith("了"):
         return None
+    if lang == "en" and entry.form.about != "scope" and _OPEN.search(said) is not None:
+        return None
     if lang == "en" and not _stands_alone(entry, text, start, said):
         return None
     article = _ARTICLE.match(said)
@@ -261,13 +274,16 @@ _NO_PLAN = re.compile(
     r"feel|enjoy|continue|focus|help|do\s(?:my|the)\sbest)\b",
     re.IGNORECASE,
 )
+_OPEN = re.compile(r"\b(?:them|it)$|^(?:like|new\s(?:team|job|company|place|role|position|school|one)$)\b", re.IGNORECASE)
 _POINTS = re.compile(r"\b(?:this|these|those|them|it|you|your|yours)\b", re.IGNORECASE)
 _THE = re.compile(
     r"the\s(?!(?-i:[A-Z])|(?:ocean|sea|seaside|beach|mountains?|outdoors|theatre|theater|cinema|rain|snow|sun|city|countryside|"
     r"woods|forest|desert|gym|opera|piano|guitar|violin|drums|internet|summer|winter|autumn|spring|cold|heat|dark|night|"
-    r"(?:smell|taste|sound|feel|texture|look|idea)\sof)\b)",
+    r"(?:smell|taste|sound|feel|texture|look|idea)\sof)(?=$|\s(?:and|in|at|of|when)\b|\s(?-i:[A-Z])))",
     re.IGNORECASE,
 )
+_ONE_OF = re.compile(r"\b(?:prefer|interested\sin|like)\s$", re.IGNORECASE)
+_ANY = re.compile(r"an?\s(?!(?:good|nice|strong|cold|hot|quiet|proper|bit)\b)", re.IGNORECASE)
 _USES = re.compile(r"\b(?:use|uses|using)\s$", re.IGNORECASE)
 _USED = re.compile(r"(?:my|our|the|some|all|both|any)\s(?=[^A-Z]*$)")
 
@@ -275,9 +291,14 @@ _USED = re.compile(r"(?:my|our|the|some|all|both|any)\s(?=[^A-Z]*$)")
 def _stands_alone(entry: Entry, text: str, start: int, said: str) -> bool:
     """Whether words say something without what was talked about; "the colour", "them", "need a hand" do not."""
     if entry.slot.opposes and entry.form.about != "scope":
-        return _POINTS.search(said) is None and _THE.match(said) is None
+        asked = _ONE_OF.search(text[:start]) is not None and _ANY.match(said) is not None
+        return not asked and _POINTS.search(said) is None and _THE.match(said) is None
     if entry.slot.identity and entry.form.about == "thing" and not entry.slot.shape:
-        return _POINTS.search(said) is None and (bool(entry.words) or _NO_PLAN.match(said) is None)
+        return (
+            _POINTS.search(said) is None
+            and (bool(entry.words) or _NO_PLAN.match(said) is None)
+            and (" " in said or not said.islower() or not text[:start].lower().endswith("going to "))
+        )
     return entry.slot.type != "text" or _USES.search(text[:start]) is None or _USED.match(said) is None
 
 

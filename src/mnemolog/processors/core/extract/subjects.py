@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from .view import View
 from .words import words
 
-__all__ = ["about_another", "another_follows", "with_subject"]
+__all__ = ["about_another", "another_before", "another_follows", "with_subject"]
 
 _SOFT = (
     r"(?:(?:just|finally|recently|also|already|only|officially|actually|honestly|really|still|currently|now|mostly|"
@@ -87,6 +87,15 @@ _FOLLOWS = re.compile(
     r"\s*,\s*(?:the|a|an|this|that|these|those|his|her|their|he|she|they|you|your|it(?!['’]s)|(?-i:[A-Z][a-z]+)\s(?:is|was|has|\w+ed))\b",
     re.IGNORECASE,
 )
+
+
+_MINE = re.compile(r"\b(?:i|we|my|our|me|us)\b", re.IGNORECASE)
+_SAID_OF = re.compile(r"\b(?:is|are|was|were|has|have|\w+['’]s)\b", re.IGNORECASE)
+
+
+def another_before(text: str) -> bool:
+    """Whether what stands in front of a clause in its sentence has a subject, which is not the speaker."""
+    return _SAID_OF.search(text) is not None and _MINE.search(text) is None
 
 
 def another_follows(text: str, end: int) -> bool:

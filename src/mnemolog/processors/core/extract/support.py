@@ -107,15 +107,15 @@ _PREFIX_ZH = re.compile(
     r"(?:你|您|他|她|它|这|那|什么|怎么|哪|谁|几|不是|不|没|为了|因为|如果|说|是否|要是|一直|一定|一样|一起|一边|必须|"
     r"应该|可以|可能|已经|正在|刚|才|再|又|跟你|和你|给你|让|把|被|对你|为什么|"
     r"多少|吗|呢|的|了|着|过|来说|"
-    r"自己的?$|一会|一下|有点|有些|所有|任何|每|最近|现在|今天|明天|昨天|之前|之后|以前|以后)"
+    r"自己的?$|起床|一会|一下|有点|有些|所有|任何|每|最近|现在|今天|明天|昨天|之前|之后|以前|以后)"
 )
-_ACT_ZH = re.compile(r"[吃喝看玩听用穿住]的|[吃喝看玩听睡买做](?:的?(?:东西|菜|饭))?$")
+_ACT_ZH = re.compile(r"[吃喝看玩听用穿住读学念]的|[吃喝看玩听睡买做](?:的?(?:东西|菜|饭))?$")
 _SUFFIX_ZH = re.compile(
-    r"(?:不|没|没有|别|的时候|的话|的人|的感觉|的问题|一下|什么|怎么|吗|呢|吧|啊|是|在|和|跟|把|被|让|要|会|能|很|太|最|"
+    r"(?:不|没|没有|别|的时候|的话|的人|的感觉|的问题|一下|什么|怎么|吗|呢|吧|啊|是|在|和|跟|把|被|让|要|会|(?<![智功性万可])能|很|太|最|"
     r"不过|但是|因为)$"
 )
 _NOT_NAME_ZH = re.compile(
-    r"^(?:一|两|几|外卖|车|出租|滴滴|快递|救护车|警察|人来|起床|醒|来|去|回|出去|吃饭|过来|过去|做|当|帮|给|写|看|去|到|"
+    r"^(?:一(?![诺鸣凡航帆然涵心晨菲可])|两|几|外卖|车|出租|滴滴|快递|救护车|警察|人来|起床|醒|来|去|回|出去|吃饭|过来|过去|做|当|帮|给|写|看|去|到|"
     r"先|再)|(?:声|下|次|起床|吃饭|[人师员士者]|医生|学生)$"
 )
 _VERB_IN_ZH = re.compile(r"[你您]|我(?!的)|但是|因为|所以|如果|[?？!！。]")
@@ -214,11 +214,19 @@ _ONCE = re.compile(
 )
 
 
+_NO_ORDER = re.compile(
+    r"(?!(?:express|discuss|guess|pass|process|press|miss|assess|access|bless|stress|dress|cross|focus)\b)"
+    r"(?:[a-z]+s|happy|glad|there|so|a|an|the|been|had|was|were|will|would|nice|fun|good|great|here|loved|wanted|[a-z]+ing|my|"
+    r"too|up|down|in|on|at|for|able|ready|willing|down|open)\s",
+    re.IGNORECASE,
+)
+
+
 def is_standing_rule(form_type: str, clause: str, value: Value | None) -> bool:
     """Whether an order stands from now on and is not about this one time; true for everything that is no order."""
     if form_type != "rule" or value is None:
         return True
     said = value.data if isinstance(value.data, str) else ""
-    if _ONCE.search(said):
+    if _ONCE.search(said) or _NO_ORDER.match(said):
         return False
     return _STANDING.search(clause) is not None or _HOW_TO_ANSWER.match(said) is not None

@@ -39,7 +39,7 @@ _ADVERB = (
     r"sadly|unfortunately|luckily|honestly|tbh|"
     r"haha|of\scourse|you\sknow|i\s(?:think|guess|believe|suppose)|for\snow|so\sfar|recently|lately|still|yet|myself|ok|"
     r"okay|anyway|then|here|there|full[\s-]time|part[\s-]time|remotely|"
-    r"fyi|instead|together|alone|mostly|mainly|only|especially|in\sparticular|in\sgeneral|more\sor\sless|or\sso|"
+    r"fyi|coming\sup|instead|together|alone|mostly|mainly|only|especially|in\sparticular|in\sgeneral|more\sor\sless|or\sso|"
     r"and\s(?:so\son|such|stuff|whatnot)|etc\.?|for\ssure|exactly|basically|really|sometimes|often|usually|regularly|"
     r"by\sthe\sway|in\sfact|to\sbe\shonest|that['’]?s\sall|on\spurpose|for\sme|with\sme|of\smine|with\sa\spassion|"
     r"to\sdeath|either\sway|the\smost|"
@@ -60,7 +60,7 @@ _RELATIVE = re.compile(
     r"\s+(?:that\s(?:is|are|was|were|has|have|i|my|we|he|she|it|you|they|can|will|would|makes?|comes?|lets?|helps?|does|"
     r"do|the)|which|who|whom|whose|where|when(?!\sharry)|because|although|though|"
     r"while|unless|if|than|so\s(?:that|i|we|it)|and\s(?:i|my|we|he|she|it|they|you|that|this|there|have|am|has|was|"
-    r"then)\b|but|then\b|rather\sthan|instead\sof|to\sbe\sexact)\b",
+    r"need|want|would|then)\b|but|then\b|rather\sthan|instead\sof|to\sbe\sexact)\b",
     re.IGNORECASE,
 )
 _CONTRAST = re.compile(r"\s*,\s*(?:and\s|but\s)?not\s|\s+not\s+since\b|\s+(?:any\s?more|any\slonger)\b", re.IGNORECASE)
@@ -71,17 +71,17 @@ _GERUND = re.compile(r"(?:not\s)?(?:to\s)?[a-z]+ing\b|to\s[a-z]+", re.IGNORECASE
 
 _NUM_ZH = r"[一二三四五六七八九十百两几半多\d]+"
 _TAIL_ZH = re.compile(
-    rf"(?:了|啦|呢|吧|啊|呀|哦|喔|哈|嘛|嘞|咯|喽|哒|滴|而已|来着|的说|这样|等等|之类的?|什么的|为主|好多年|很久|"
+    rf"(?:了|啦|呢|吧|啊|呀|哦|喔|哈|嘛|嘞|咯|喽|哒|滴|而已|来着|的说|这样|等等|之类的?|什么的|那边|这边|那块儿?|一带|附近|为主|好多年|很久|"
     rf"(?P<when>(?:已经|都|快|有|将近|差不多|大概|整整)?{_NUM_ZH}(?:个)?(?:多)?(?:年|月|周|星期|天|小时)(?:多|半)?|"
     rf"(?:从|自)?(?:[去今明前后]年|[上下这本]个?(?:周|星期|月)|昨天|今天|明天|\d{{4}}年(?:\d{{1,2}}月)?)(?:起|开始|以来)?)|"
-    rf"(?:现在|目前|已经|最近|一直|其实|真的)|就(?:行|好|可以|是|够)了?|(?<=[\u4e00-\u9fff])的)$"
+    rf"(?:现在|目前|已经|最近|一直|其实|真的)|就(?:行|好|可以|是|够)了?|(?<=[\u4e00-\u9fff])(?<![甜辣酸冰凉生冷咸腻炸])的)$"
 )
 _STOP_ZH = re.compile(
     r"(?:因为|由于|所以|但是|不过|可是|而且|并且|然后|虽然|如果|要是|，|,|。|；|的时候|之后|以后|以来|来着|(?:名字叫|取名|起名|名叫|叫做|叫)(?=[\u4e00-\u9fffA-Za-z]{1,6}$))"
 )
 _OFTEN_ZH = re.compile(r"(?:一般|通常|平时|经常|常常|总是|偶尔|常|自己|都|会|就|也|还){1,4}(?=[\u4e00-\u9fff]{2})")
 _MEASURE_ZH = re.compile(
-    rf"(?:(?:{_NUM_ZH}|这|那)(?:只|个|条|头|匹|位|名|辆|台|部|张|本|双|套|间|家|所|款|种|把|份|门|支|点儿?|些)|"
+    rf"(?:(?:{_NUM_ZH}|这|那)(?:只|个|条|头|匹|位|名|辆|台|部|张|本|双|套|间|家|所|款|种|把|份|门|支|片|粒|颗|点�?|点儿|些)|"
     rf"[只个条])(?=[\u4e00-\u9fffA-Za-z])"
 )
 

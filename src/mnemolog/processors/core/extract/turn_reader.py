@@ -27,11 +27,11 @@ from .routines import read_routine
 from .segment import Clause, Sentence, clauses, quoted_spans, readable, sentences
 from .select import select
 from .statements import read_statements
-from .subjects import about_another, another_follows, with_subject
+from .subjects import about_another, another_before, another_follows, with_subject
 from .support import is_standing_rule
 from .talk import may_correct, read_cancel, read_correction, read_reply
 from .things import read_things
-from .topics import THING, Topic, drops_subject, led_zh, opening_topic, topic_of
+from .topics import THING, Topic, drops_subject, led_zh, opening_topic, own_subject, topic_of
 from .variants import after_value, without_adjuncts
 from .view import View
 
@@ -43,6 +43,7 @@ MAX_EARLIER = 2_000
 MAX_ROSTER = 600
 """Characters of a sentence that are looked at for names in a row."""
 _NAMING_ZH = re.compile(r"(?:它|他|她)?(?:的?名字)?(?:叫做?|名叫|是叫|取名叫?|名字是)(?P<name>[^，。,、的是]{1,8})$")
+_NAMED_EACH_ZH = re.compile(r"[一两另二三](?:只|条|个|匹)叫([\u4e00-\u9fffA-Za-z]{1,6}?)(?=[一另、]|$|，)")
 _NAMING_BEHIND_ZH = re.compile(
     r"(?:名字叫|取名叫?|起名叫?|名叫|叫做?)(?P<name>[\u4e00-\u9fffA-Za-z]{1,8}?)(?=$|[，。！,!\s]|今年|已经|特别|很)"
 )
@@ -181,13 +182,16 @@ class _TurnReader:
             view = view.led_by({"en": ("I ", "He "), "zh": ("我", "他")}[lang][who != reading.self_ref])
             hits = read_statements(reading, view, lang, who)
         elif not hits and lang == "zh" and led_zh(view.text):
-            view = view.led_by("我")
+            view = view.led_by(led_zh(view.text))
             hits = read_statements(reading, view, lang)
-        if not hits and lang == "en" and self._mine(view, part, subject, found):
+        other = own_subject(reading, view.text) if not hits and lang == "zh" else None
+        if other is not None:
+            hits = read_statements(reading, view.part(other[1]).led_by("他"), lang, other[0])
+        if not hits and lang == "en" and self._mine(sentence, part, subject, found):
             view, hits = self._with_subject(view)
         if not hits:
             for shorter in without_adjuncts(view, lang):
-                led = view.at[:1] == [-1] and not led_zh(view.text[1:])
+                led = view.at[:1] == [-1] and who is not None
                 hits = read_statements(reading, shorter, lang, who if led else None)
                 if hits:
                     break
@@ -202,13 +206,14 @@ class _TurnReader:
         kept.extend(read_episode(reading, view, full, lang, decisions_only=any(hit.form_type for hit in kept)))
         return kept
 
-    def _mine(self, view: View, part: Clause, subject: EntityRef | None, found: list[Found]) -> bool:
+    def _mine(self, sentence: Sentence, part: Clause, subject: EntityRef | None, found: list[Found]) -> bool:
         """Whether an English clause that names nobody may be about the speaker."""
         reading = self._reading
         people = (hit.entity for hit, _ in found if hit.form_type and hit.entity.kind in ("named", "relative"))
         return (
             reading.turn.role == "user"
             and not self._about_another
+            and not another_before(reading.text[sentence.start : part.start])
             and part.joint in ("", "and", "but", "so", "then", "plus", "though", "although")
             and (subject is None or subject == reading.self_ref)
             and all(who == reading.self_ref or who.relation == "" for who in people)
@@ -261,9 +266,14 @@ class _TurnReader:
         """叫旺财 behind 我养了一条金毛: the name of what was just said to be there."""
         if not found:
             return []
+        several = _NAMED_EACH_ZH.findall(view.text) if lang == "zh" else []
         match = (_NAMING_ZH if lang == "zh" else _NAMED_EN).match(view.text.strip())
         last = next((hit for hit, _ in reversed(found) if hit.form_type), None)
         if match is None or last is None or last.op != "add" or last.entity != self._reading.self_ref:
+            if len(several) > 1 and last is not None and last.op == "add" and last.entity == self._reading.self_ref:
+                each = [(name, view.text.index(name)) for name in several]
+                spans = [(name, view.span(at, at + len(name))) for name, at in each]
+                return [_named(last, name, *span) for name, span in spans if span]
             return []
         shift = len(view.text) - len(view.text.lstrip())
         span = view.span(shift + match.start("name"), shift + match.end("name"))
