@@ -40,6 +40,7 @@ _FROM_ZH = re.compile(r"\s*(?:起|开始|以来|以后|之后)")
 _NOT = re.compile(
     r"[,，]?\s*(?:and\s|而)?(?:not|rather\sthan|instead\sof|不是|而不是)\s*(?P<before>[^,，.。;!?]{1,40})", re.IGNORECASE
 )
+_RECURS_ZH = re.compile(r"[每隔逢]|(?<![下这上本])(?:周|星期|礼拜)[一二三四五六日天末]")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -108,6 +109,8 @@ def _valid_from(reading: Reading, sentence: Sentence, part: Clause, hit: Hit) ->
         past = moment <= reading.turn.occurred_at
         if data.startswith(local(reading.turn.occurred_at, reading.turn.utc_offset).date().isoformat()):
             return None
+        if sentence.lang == "zh" and not since and not past and _RECURS_ZH.search(text, max(0, found.start - 6), found.end):
+            continue
         if sentence.lang == "en" and not since and not past and not _beside(reading.text, begin, start, hit):
             continue
         if since or (past and _DAY.match(data)) or not past:

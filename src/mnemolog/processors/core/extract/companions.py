@@ -60,6 +60,8 @@ def _named(reading: Reading, part: Clause, lang: str, hit: Hit, form: FormType, 
         )
         hit = _without_time(reading, hit, start, end)
         break
+    if lang == "zh" and dated is None and _asks_for(reading, part, hit):
+        return []
     if (
         dated is None
         and any(form.slots[name].type == "date" for name in form.slots)
@@ -79,6 +81,21 @@ _PLANNED = re.compile(
     r"要去|想去|会去|得去",
     re.IGNORECASE,
 )
+
+
+_ASKS_FOR = re.compile(
+    r"帮我|请问|请告诉|告诉我|推荐|有没有|能不能|可以.{0,12}吗|[?？吗呢]|查一?下|怎么|哪|什么|多少|找[一个家]|人均|评分|价格"
+)
+_BREAKS_OFF = re.compile(r"(?:[（(]|以后|之后|后|的|，?再)")
+
+
+def _asks_for(reading: Reading, part: Clause, hit: Hit) -> bool:
+    """Whether a plan without a day is only what a request is about (我要去故宫，帮我查门票), or was cut off."""
+    stop = next(
+        (at for at in range(part.start, min(len(reading.text), part.start + 200)) if reading.text[at] in "。！\n"), None
+    )
+    said = reading.text[part.start : stop if stop is not None else part.start + 200]
+    return _ASKS_FOR.search(said) is not None or _BREAKS_OFF.match(reading.text, hit.value_end) is not None
 
 
 def _said(reading: Reading, hit: Hit) -> str:

@@ -133,7 +133,7 @@ def _texts(reading: Reading, entry: Entry, text: str, start: int, end: int, last
             pieces = listed[: sound.index(False)]
     for begin, stop in pieces:
         value = text_value(reading, entry, text, begin, stop, stretch)
-        if value is None and (begin, stop) != pieces[0]:
+        if value is None and len(pieces) > 1 and ((begin, stop) != pieces[0] or lang == "zh"):
             value = reading.parse(slot, text[begin:stop], lang)
         if value is not None:
             yield SlotValue(value, begin, stop, 2 if slot.shape or entry.words else 1)

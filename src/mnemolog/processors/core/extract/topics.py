@@ -11,7 +11,7 @@ from .acts import TIME_ZH
 from .context import Hit, Reading
 from .entities import RELATIONS, person_zh
 
-__all__ = ["THING", "Topic", "drops_subject", "led_zh", "opening_topic", "topic_of"]
+__all__ = ["THING", "Topic", "drops_subject", "led_zh", "opening_topic", "own_subject", "topic_of"]
 
 Topic = EntityRef | None
 """A person, THING for what is plainly none (a pet, a flat), or None where nothing is known."""
@@ -19,9 +19,9 @@ THING = EntityRef(kind="current")
 
 _RELATION = "|".join(sorted(RELATIONS["zh"], key=len, reverse=True))
 _OWN = re.compile(
-    rf"(?:我们?|咱们?|俺)?(?:家里?)?的?(?:那个?|这个?)?(?:最好的|大|小|二|老|亲)?(?P<relation>{_RELATION})"
-    rf"(?P<name>[\u4e00-\u9fff]{{1,3}}?|[A-Z][a-z]{{1,15}})??(?=$|叫|名叫|今年|现在|刚|最近|已经|快|也|还|就|都|马上|是|在|住|做|当|养|对|喜欢|爱|"
-    r"不|会|讨厌|用|去|来|上|从|属|[\d一二三四五六七八九十]|比|特别|很|姓|生|怕|说|想|要|有|得|老|天天|每)"
+    rf"(?:我们?|咱们?|俺)?(?:家里?)?的?(?:那个?|这个?)?(?:最好的|大|小|二|老|亲)?(?P<relation>{_RELATION})(?![们的])"
+    rf"(?:(?P<name>[\u4e00-\u9fff]{{1,3}}?|[A-Z][a-z]{{1,15}})(?=叫|名叫|今年|现在|刚|最近|已经|快|也|还|就|都|马上|是|在|住|做|当|养|对|喜欢|爱|"
+    r"不|会|讨厌|用|去|来|上|从|属|[\d一二三四五六七八九十]|比|特别|很|姓|生|怕|说|想|要|有|得|老|天天|每))?"
 )
 _BARE = re.compile(
     r"(?:老公|老婆|妻子|丈夫|太太|媳妇|对象|男朋友|女朋友|男友|女友|儿子|女儿|闺女|爸爸|妈妈|老爸|老妈|爷爷|奶奶|外公|外婆|姥姥|姥爷|"
@@ -42,6 +42,12 @@ _PREDICATE = re.compile(
     r"在[^，。的]{1,14}?(?:上班|工作|任职|实习|打工|当|做|干|教|待了|呆了|住了|生活|读|念|上学|学|定居|长大|开店|开了|租|买了)|"
     r"是(?:做|搞|干|学|教|卖)|是[\u4e00-\u9fff]{2,6}(?:人|出身|毕业)的?$|(?:转行|改行|转岗|转做)|(?:做|干|当|教)了[^，。]{1,6}年|"
     r"(?:做|干|搞|学|读|念|当|教|开|卖)[\u4e00-\u9fff]{1,10}的$|当(?:了|上)|"
+    r"今年(?:\d{2}|[二三四五六七八九]?十[一二三四五六七八九]?)(?:$|了)|(?:做|当|干)[^，。饭菜]{2,8}$|是开|自己开了|开了[一]?[家间个]|教[\u4e00-\u9fff]{2,4}$|"
+    r"(?:打算|计划|准备)[^，。]{0,4}[年月周号天]|戒[烟酒糖]|正?在学|每(?:天|周|个?月|晚|早|年|隔)|(?:坐|骑|开)[^，。]{1,8}(?:上班|通勤)|(?:租|住)的(?:房子|房|公寓|小区)|养的|"
+    r"(?:预算|房租|月薪|年薪|工资)[^，。]{0,3}[\d一二两三四五六七八九十]|(?:记|写|做|画|剪|修|看|听|背|查|管|存)[^，。用]{1,5}(?:一直|都|平时|一般|主要|习惯|"
+    r"现在|基本|全|只)(?:是)?用|(?:待办|日程|笔记|记账|导航|听歌|打车|浏览器|编辑器|输入法|背单词)(?:都|一直|一般|主要|现在)?(?:用|记在)|"
+    r"(?:[^，。我你他她它]{0,6}?(?:从|把)[^，。]{1,12}?(?:换|改|切|转)(?:成|到|用)了?[^，。]{0,8}[A-Za-z])|"
+    r"(?:英语|日语|法语|德语|韩语|西班牙语|俄语|粤语)[^，。]{0,3}(?:考过|过了|考了|说得|讲得)|"
     r"吃素|吃纯素|吃清真|信(?:佛|教|基督)|对[^，。]{1,12}(?:过敏|不耐受|敏感|感兴趣|没兴趣|不感兴趣)|一(?:吃|喝|碰|沾|闻)|"
     r"(?:养了|养着|领养了|收养了|接了|捡了|抱了|养的)|(?:戒了|戒掉了|在戒)|(?:不吃|不喝|从不|不能吃|不能喝|吃不了|喝不了|不碰|滴酒不沾|忌口|"
     r"不抽烟|不喝酒|不爱|不喜欢|受不了|讨厌|吃不惯)|(?:最烦|烦)[\u4e00-\u9fff]{2}|"
@@ -60,6 +66,9 @@ _ONLY_PEOPLE = re.compile(
     r"从[^，。]{1,12}?(?:离职|辞职|毕业|跳槽)|是(?:做|搞|干|学|教)|吃素|戒了|不抽烟|不喝酒|会说|会弹|在学|开始学|自学|(?:提了|买了|换了)一?[辆台部]|"
     r"改用|换成|一直用|毕业于|就读于|考上|单身|已婚|离婚|结婚|对[^，。]{1,12}过敏|养了|养着|领养了|最烦|在吃)"
 )
+_DATED = re.compile(
+    r"要去|得去|约了|约好|预约了|订了|要(?:面试|考试|开会|出差|体检|手术|复查|看|交|参加|搬|答辩|上课)|有(?:个|一个|场|一场)?[\u4e00-\u9fff]{2}|打算|计划|准备"
+)
 _ANIMAL = (
     r"(?:狗|猫|鸟|龟|兔子?|仓鼠|鹦鹉|鱼|柯基|金毛|泰迪|哈士奇|柴犬|拉布拉多|布偶|英短|美短|犬|边牧|萨摩耶|比熊|"
     r"博美|狸花|三花|暹罗)"
@@ -73,6 +82,21 @@ _INANIMATE = re.compile(
 )
 
 
+def own_subject(reading: Reading, text: str) -> tuple[EntityRef, int] | None:
+    """Who of the speaker's a clause opens with (我老婆), and where the words about them begin."""
+    own = _OWN.match(text) if text[:1] in "我咱" else None
+    if own is None:
+        return None
+    who = _relative(reading, own)
+    return (who, own.end() if who.name else own.end("relation")) if who is not None else None
+
+
+def _relative(reading: Reading, own: re.Match[str]) -> Topic:
+    """The one that 我妹 or 我妹小雨 means; by relation alone where what follows is no name."""
+    named = person_zh("我" + own["relation"] + own["name"], reading.people) if own["name"] else None
+    return named or person_zh("我" + own["relation"], reading.people)
+
+
 def opening_topic(reading: Reading) -> Topic:
     """Whom a turn's first clause is about where it names nobody."""
     return reading.self_ref if reading.turn.role == "user" else None
@@ -82,22 +106,27 @@ def drops_subject(text: str, *, only_people: bool = False) -> bool:
     """Whether a clause opens with a predicate, and so leaves its subject out; `only_people`: with one of people alone."""
     wanted = _ONLY_PEOPLE if only_people else _PREDICATE
     aside = _ASIDE.match(text)
+    if not only_people and aside is not None and TIME_ZH.match(text) and _DATED.match(text, aside.end()):
+        return True
     return wanted.match(text, aside.end() if aside else 0) is not None or wanted.match(text) is not None
 
 
-def led_zh(text: str) -> bool:
-    """Whether a clause opens with somebody of the speaker's by relation alone (儿子五岁), which is said of 我儿子."""
-    return _BARE.match(text) is not None
+def led_zh(text: str) -> str:
+    """What a clause lacks in front that opens with somebody of the speaker's by relation alone (儿子五岁 for 我儿子五岁); empty
+    where it opens with nobody like that."""
+    if _BARE.match(text) is None:
+        return ""
+    return "我家" if text[:2] in ("老大", "老二", "老三", "大宝", "二宝") else "我"
 
 
 def topic_of(reading: Reading, text: str, hits: list[Hit], before: Topic) -> Topic:
     """Whom the next clause goes on about, behind a clause `text` that gave `hits`."""
     own = _OWN.match(text)
-    if own is not None and own["relation"]:
+    if own is not None:
         named = next((hit for hit in hits if _names(reading, hit)), None)
         if named is not None and named.value is not None:
             return EntityRef(kind="named", name=named.value.shown, relation=own["relation"])
-        return person_zh("我" + own["relation"] + (own["name"] or ""), reading.people)
+        return _relative(reading, own)
     about = next((hit for hit in hits if hit.form_type), None)
     if about is not None and about.entity.kind in ("named", "relative") and about.entity != reading.self_ref:
         person = reading.lexicon.registry.types[about.form_type].about == "person"

@@ -17,7 +17,9 @@ _WHEN_ZH = re.compile(rf"(?P<who>{_WHO_ZH})(?P<gone>(?:{TIME_ZH.pattern}){{1,3}}
 _WITH_ZH = re.compile(
     rf"(?P<who>{_WHO_ZH})(?P<gone>(?:现在|目前)?(?:跟|和|与)[^，。]{{1,10}}?(?:一起|一块儿?|合租|同住))(?=[住在工上做])"
 )
-_WHERE_ZH = re.compile(rf"(?P<who>{_WHO_ZH})(?P<gone>(?:现在|目前)?在[^，。我你]{{1,16}}?)(?=当|做|担任|读|学|教|从事|负责|开)")
+_WHERE_ZH = re.compile(
+    rf"(?P<who>{_WHO_ZH})(?P<gone>(?:现在|目前)?在[^，。我你]{{1,16}}?)(?=当|做|教|担任|读|学|教|从事|负责|开)"
+)
 _WHAT_FOR_ZH = re.compile(
     rf"(?P<who>{_WHO_ZH})(?P<gone>(?!不|没|别)[^，。用不没你他她我]{{1,10}}?)(?=(?:都|一般|平时|主要|经常|习惯|一直)?用)"
 )
@@ -28,6 +30,13 @@ _TOPIC_ZH = re.compile(
 _FROM_ZH = re.compile(
     rf"(?P<who>{_WHO_ZH})(?P<gone>(?:刚刚?|最近|已经)?(?:把[^，。]{{1,8}}?)?(?:从|"
     rf"由)(?P<before>[^，。]{{1,12}}?))(?=(?:换|改|搬|跳|转|切|迁|升|变)(?:到|成|为|用|去|回|槽|了))"
+)
+_TAKE_ZH = re.compile(
+    rf"(?P<who>{_WHO_ZH})(?P<gone>[^，。从把不没]{{0,6}}?(?:(?:从|把)[^，。]{{1,12}}?))(?=(?:换|改|切|转)(?:到|成|为|用)了?[^，。]{{0,8}}[A-Za-z])"
+)
+_AFTER_ZH = re.compile(
+    rf"(?P<who>{_WHO_ZH})(?P<gone>(?:今年|去年|后来|现在)?(?:辞职|离职|毕业|结婚|退休)(?:了|以后|之后|后)?(?:就|便|自己)?)(?=开了|盘了|做|去了|来了|到|回|"
+    r"搬|在|当)"
 )
 _FROM_EN = re.compile(
     r"(?P<who>(?:i|we|he|she|they)(?:['’]?ve|\shave)?\s(?:(?:just|recently|finally)\s)?(?:switched|moved|changed|migrated|"
@@ -56,7 +65,7 @@ _HEAD_EN = re.compile(
 def without_adjuncts(view: View, lang: str) -> Iterator[View]:
     """Shorter views of a clause in which no sentence form was found as it stands."""
     patterns = (
-        (_WHEN_ZH, _WITH_ZH, _FROM_ZH, _WHERE_ZH, _WHAT_FOR_ZH, _TOPIC_ZH)
+        (_WHEN_ZH, _WITH_ZH, _FROM_ZH, _TAKE_ZH, _AFTER_ZH, _WHERE_ZH, _WHAT_FOR_ZH, _TOPIC_ZH)
         if lang == "zh"
         else (_FROM_EN, _ADJUNCT_EN, _WORKMATE_EN)
     )
