@@ -59,7 +59,7 @@ bench: .venv/dev.stamp ## measure speed and memory beside their floors; writes o
 
 eval: .venv/dev.stamp ## measure recall on data of your own: make eval DATA=dir
 	@if [ -z "$(DATA)" ]; then echo "eval: name the folder with the data: make eval DATA=dir" >&2; exit 2; fi
-	$(PY) benchmarks/eval.py --data "$(DATA)" --out "$(OUT)/eval.json" $(ARGS)
+	$(PY) benchmarks/eval_recall.py --data "$(DATA)" $(ARGS)
 
 wheel: .venv/dev.stamp ## build the sdist and the wheel into dist/
 	$(PY) -m build --outdir dist .

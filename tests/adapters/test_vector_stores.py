@@ -28,7 +28,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorStor
 def unit(*parts: float) -> NDArray[np.float32]:
     vector = np.zeros(DIM, np.float32)
     vector[: len(parts)] = parts
-    return vector / np.linalg.norm(vector)
+    return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 
 def ids(store: VectorStore, scopes: list[str], vector: NDArray[np.float32], kind: str = "turn", limit: int = 10) -> list[str]:

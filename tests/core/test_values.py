@@ -299,3 +299,7 @@ def test_slow_libraries_are_not_imported_for_nothing() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_chinese_units_in_no_known_order_are_no_number() -> None:
+    assert parse_value(Slot(type="number"), "万十五", at=AT, utc_offset=0, lang="zh") is None

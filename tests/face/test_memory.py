@@ -44,7 +44,8 @@ def test_a_newer_value_replaces_and_the_old_one_is_history(memory: Memory) -> No
     memory.add("I live in Porto now.", user_id="42", occurred_at="2026-04-02T09:00:00Z")
     assert shown(memory, "home") == ["Porto"]
     history = memory.history(user_id="42", slot="home")
-    assert [(item.value.shown if item.value else None, item.current) for item in history] == [("Lisbon", False), ("Porto", True)]
+    told = [(item.value.shown if item.value else None, item.current) for item in history]
+    assert told == [("Lisbon", False), ("Porto", True)]
     assert history[0].valid_to == history[1].valid_from
 
 

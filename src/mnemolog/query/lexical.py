@@ -125,9 +125,11 @@ class ScopeIndex:
 
     def _post(self, term_ids: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
         packed, counts = np.unique(term_ids << 32 | rows, return_counts=True)
-        fresh = ((packed >> 32).astype(np.int32), (packed & 0xFFFFFFFF).astype(np.int32), counts.astype(np.float32))
-        tail = tuple(np.concatenate(pair) for pair in zip(self._tail, fresh, strict=True))
-        self._tail = (tail[0], tail[1], tail[2])
+        self._tail = (
+            np.concatenate([self._tail[0], (packed >> 32).astype(np.int32)]),
+            np.concatenate([self._tail[1], (packed & 0xFFFFFFFF).astype(np.int32)]),
+            np.concatenate([self._tail[2], counts.astype(np.float32)]),
+        )
         if len(self._tail[0]) > max(_MIN_TAIL, len(self._rows) // 4):
             self._merge()
 

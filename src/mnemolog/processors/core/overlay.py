@@ -40,7 +40,7 @@ class Overlay(MutableMapping[str, V]):
         self._top[key] = _GONE
 
     def __contains__(self, key: object) -> bool:
-        if key in self._top:
+        if isinstance(key, str) and key in self._top:
             return self._top[key] is not _GONE
         return key in self._base
 

@@ -146,6 +146,6 @@ def _han_whole(text: str) -> int | None:
 
     try:
         found = cn2an.cn2an(text, "smart")
-    except ValueError:
+    except (ValueError, KeyError):  # the second for units in an order that it does not know, such as 万十五
         return None
     return found if isinstance(found, int) else None
