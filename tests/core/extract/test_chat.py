@@ -1,4 +1,4 @@
-"""English as it is typed in a chat: subjects left out, names in a row, routines, and what must not be read out of such words."""
+"""English as it is typed in a chat: subjects left out, names in a row, routines; and what must not be read out of them."""
 
 from __future__ import annotations
 
