@@ -17,7 +17,7 @@ from .things import entry_of, same_currency
 
 __all__ = ["told"]
 
-_BECAUSE = ("because", "cause", "cuz", "coz", "so that", "因为", "由于")
+_BECAUSE = ("because", "cause", "'cause", "’cause", "cuz", "coz", "so that", "因为", "由于")
 _BECAUSE_FIRST = re.compile(
     r"(?:because|(?:since|as)(?!\s\S+\s(?:was|were|am|had|moved|started|turned|left))|given\sthat|now\sthat|因为|"
     r"由于)\s*(?=[\w\u4e00-\u9fff])",

@@ -27,7 +27,7 @@ _DAYS = rf"(?:(?:on\s)?{_PLURAL}(?:(?:\sand\s|,\s|\s&\s){_PLURAL}){{0,3}}(?:\s{_
 _WHAT = r"(?:[\w'’-]+\s){0,4}?[\w'’-]+"
 _FIRST = re.compile(
     rf"(?P<value>{_DAYS}(?:,?\s(?:(?:i|we)(?:['’](?:m|ve|re))?\s(?!think|guess|know|wish|hate|love|feel|like|don|was|were|had|would|"
-    rf"could|used)|it['’]s\s|is\s|are\s)){_WHAT}(?:\s[\w'’:-]+){{0,6}}?)\s*(?:$|[,.;!?(–—])",
+    rf"could|used)|it['’]s\s|is\s(?!the\s(?:same|worst|best)|a\s(?:mess|pain|drag|struggle|blur|joy|gift)|so\b|too\b|my\s(?:fav|least)|not\b))){_WHAT}(?:\s[\w'’:-]+){{0,6}}?)\s*(?:$|[,.;!?(–—])",
     re.IGNORECASE,
 )
 _HAVE = re.compile(

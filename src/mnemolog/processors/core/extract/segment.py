@@ -27,6 +27,8 @@ _MAIL = re.compile(r"^[ \t]{0,3}>.*$", re.MULTILINE)
 _HEADER = re.compile(r"^(?:On .{4,120} wrote:|在.{4,80}写道[:：])[ \t]*$", re.MULTILINE)
 _LINK = re.compile(r"\bhttps?://[^\s，。；]{1,2000}", re.IGNORECASE)
 _QUOTED = re.compile(r"“[^”\n]{1,300}”|「[^」\n]{1,300}」|『[^』\n]{1,300}』|\"[^\"\n]{1,300}\"|‘[^’\n]{2,300}’(?!\w)")
+_GIVEN_ZH = re.compile(r"(?:翻译|译成|译为|改写|润色|缩写|仿写|续写|造句|改错|语法|朗读|念一下|这句|这段|以下|下面)[^。：:\n]{0,12}[:：]")
+"""What a text to be worked on stands behind: it is nobody's statement."""
 
 _TITLES = ("mr", "mrs", "ms", "dr", "st", "prof", "e.g", "i.e", "vs", "approx", "ca")
 _SHORTENED = ("a.m", "p.m", "inc", "jr", "sr", "ltd", "etc")
@@ -85,7 +87,12 @@ def _masked(match: re.Match[str]) -> str:
 
 def quoted_spans(text: str) -> list[tuple[int, int]]:
     """The spans in quotation marks, marks included."""
-    return [match.span() for match in _QUOTED.finditer(text)]
+    spans = [match.span() for match in _QUOTED.finditer(text)]
+    given = _GIVEN_ZH.search(text)
+    if given is not None:
+        stop = text.find("\n\n", given.end())
+        spans.append((given.end(), stop if stop > 0 else len(text) + 1))
+    return spans
 
 
 def sentences(text: str) -> Iterator[Sentence]:
@@ -151,7 +158,7 @@ _SUBJECT = (
 ).replace("(?={0}\\s)", "")
 _LEADS = r"(?:(?:also|now|then|currently|still|actually|honestly|today|personally|lately|recently|so|therefore)[ ,]+){0,2}"
 _ALWAYS = (
-    r"because|cause|cuz|coz|although|though|even\sthough|whereas|unless|if|when|whenever|while|until|till|so\sthat|"
+    r"because|['’]?cause|cuz|coz|although|though|even\sthough|whereas|unless|if|when|whenever|while|until|till|so\sthat|"
     r"so(?!\s(?:much|many|far|on|called|i\sguess))|but(?!\snot\b)|except|which|who|whom|whose|where|in\scase|as\slong\sas|"
     r"rather\sthan|"
     r"hence|otherwise"

@@ -28,7 +28,7 @@ class SlotValue(msgspec.Struct, frozen=True):
     hedged: bool = False
 
 
-_ARTICLE = re.compile(r"(?:the|a|an|some|my|our)\s+(?=[a-z])", re.IGNORECASE)
+_ARTICLE = re.compile(r"(?!(?-i:The\s[A-Z]))(?:the|a|an|some|my|our)\s+(?=[a-z])", re.IGNORECASE)
 _NEGATED = re.compile(r"(?:不|没|没有|别|未)$|^(?:no|not|never|none|没|不|无)\b", re.IGNORECASE)
 _COMMA = re.compile(r"\s*[,，]\s*")
 _AND_LOWER = re.compile(r"\s(?:and|&|or)\s(?-i:[a-z])")
@@ -64,7 +64,9 @@ _ANOTHER = re.compile(
 _PREFERS = re.compile(r"\bprefer\s$", re.IGNORECASE)
 _RATHER = re.compile(r"\s(?:to|over|than)\s", re.IGNORECASE)
 _SWITCHED = re.compile(r"\b(?:switched|moved|migrated|changed)\b.{0,8}\sto\s(?:an?\s|the\s|my\s)?$", re.IGNORECASE)
-_CALLED = re.compile(r"(?:called|named|probably|actually|currently|definitely|officially)\s(?=\w)", re.IGNORECASE)
+_CALLED = re.compile(
+    r"(?:called|named|probably|actually|currently|definitely|officially)\s(?=\w)|be\s(?=\w+ing\b)", re.IGNORECASE
+)
 _AT_HOME = re.compile(
     r"\b(?:in|of)\s(?:this|our|the|my)\s(?:house|family|flat|home|household|relationship|group|party)\b", re.IGNORECASE
 )
@@ -251,8 +253,11 @@ def text_value(reading: Reading, entry: Entry, text: str, start: int, end: int, 
         return None  # "the meeting" is the one that is being talked of
     if entry.form.about != "scope" and not (entry.words and slot.identity and said.casefold() in entry.words):
         phrase = is_phrase(said) or bool(slot.opposes) or entry.form.about != "person"
-        if not supports(slot, said, lang, lower=reading.lower, phrase=phrase):
+        looked_at = said.removeprefix("每") if lang == "zh" and _often(entry) else said
+        if not supports(slot, looked_at, lang, lower=reading.lower, phrase=phrase):
             return None
+    if lang == "en" and slot.shape == "name" and said[:1].islower() and text[:start].endswith((" is ", " are ", "'s ", "’s ")):
+        return None  # "my wife is asleep" names nobody
     if lang == "zh" and slot.shape == "name" and text[:start].endswith("了"):
         return None
     if lang == "en" and entry.form.about != "scope" and _OPEN.search(said) is not None:
@@ -274,7 +279,9 @@ _NO_PLAN = re.compile(
     r"feel|enjoy|continue|focus|help|do\s(?:my|the)\sbest)\b",
     re.IGNORECASE,
 )
-_OPEN = re.compile(r"\b(?:them|it)$|^(?:like|new\s(?:team|job|company|place|role|position|school|one)$)\b", re.IGNORECASE)
+_OPEN = re.compile(
+    r"\b(?:them|it)$|^(?:like\s|(?:an?\s)?new\s(?:team|job|company|place|role|position|school|one)$)", re.IGNORECASE
+)
 _POINTS = re.compile(r"\b(?:this|these|those|them|it|you|your|yours)\b", re.IGNORECASE)
 _THE = re.compile(
     r"the\s(?!(?-i:[A-Z])|(?:ocean|sea|seaside|beach|mountains?|outdoors|theatre|theater|cinema|rain|snow|sun|city|countryside|"
@@ -285,6 +292,7 @@ _THE = re.compile(
 _ONE_OF = re.compile(r"\b(?:prefer|interested\sin|like)\s$", re.IGNORECASE)
 _ANY = re.compile(r"an?\s(?!(?:good|nice|strong|cold|hot|quiet|proper|bit)\b)", re.IGNORECASE)
 _USES = re.compile(r"\b(?:use|uses|using)\s$", re.IGNORECASE)
+_WORKS_WITH = re.compile(r"\bwork(?:s|ing)?\swith\s$", re.IGNORECASE)
 _USED = re.compile(r"(?:my|our|the|some|all|both|any)\s(?=[^A-Z]*$)")
 
 
@@ -299,11 +307,17 @@ def _stands_alone(entry: Entry, text: str, start: int, said: str) -> bool:
             and (bool(entry.words) or _NO_PLAN.match(said) is None)
             and (" " in said or not said.islower() or not text[:start].lower().endswith("going to "))
         )
+    if _WORKS_WITH.search(text[:start]) is not None and _IS_TOOL.search(said) is None:
+        return False
     return entry.slot.type != "text" or _USES.search(text[:start]) is None or _USED.match(said) is None
 
 
 _NO_DOING_EN = re.compile(
     r"(?:am|is|are|was|were|have|has|had|feel|get|got|can|could|will|would|do|did|think|know|see|look|seem)\b", re.IGNORECASE
+)
+_OFTEN_TIME_ZH = re.compile(
+    r"(?:每(?:隔)?[一两二三]?个?(?:天|周|星期|礼拜|月|年|晚上?|早上?)?|的|最后一个|第[一二三四]个|周|星期|礼拜|[一二三四五六日天末](?=[^个])|早上|上午|中午|下午|晚上|夜里|"
+    r"[\d一二三四五六七八九十]{1,3}点(?:半|钟)?|[\d一二三四五六七八九十]{1,3}号){0,6}"
 )
 _DOING_ZH = re.compile(
     r"(?:都|会|要|得|必须|坚持|至少|大概|会去|准时|按时|一起|自己|早上|晚上|中午|下午|早晚|固定)*"
@@ -317,7 +331,9 @@ def _often(entry: Entry) -> bool:
 
 def _is_doing(said: str, lang: str) -> bool:
     """Whether the words can be what somebody does again and again: they open with a verb of doing."""
-    return _DOING_ZH.match(said) is not None if lang == "zh" else _NO_DOING_EN.match(said) is None
+    if lang == "zh":
+        return _DOING_ZH.match(said, _OFTEN_TIME_ZH.match(said).end()) is not None  # type: ignore[union-attr]
+    return _NO_DOING_EN.match(said) is None
 
 
 def _holds(entry: Entry, said: str, stretch: str) -> bool:

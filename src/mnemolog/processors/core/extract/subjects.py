@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from .view import View
 from .words import words
 
-__all__ = ["about_another", "another_before", "another_follows", "with_subject"]
+__all__ = ["about_another", "another_before", "another_follows", "has_subject", "with_subject"]
 
 _SOFT = (
     r"(?:(?:just|finally|recently|also|already|only|officially|actually|honestly|really|still|currently|now|mostly|"
@@ -91,6 +91,11 @@ _FOLLOWS = re.compile(
 
 _MINE = re.compile(r"\b(?:i|we|my|our|me|us)\b", re.IGNORECASE)
 _SAID_OF = re.compile(r"\b(?:is|are|was|were|has|have|\w+['’]s)\b", re.IGNORECASE)
+
+
+def has_subject(text: str) -> bool:
+    """Whether a sentence up to here has a subject with its verb, so that what is joined to it is no order."""
+    return _SAID_OF.search(text) is not None
 
 
 def another_before(text: str) -> bool:

@@ -178,6 +178,8 @@ def _best(reading: Reading, view: View, said: _Said, lang: str) -> Hit | None:
         slot = form.slots[slot_name]
         if form.about == "scope" or (form.open_slots and said.owner_kind != "named"):
             continue
+        if lang == "en" and form.about == "person" and not slot.plain and slot.type == "text" and not slot.shape:
+            continue  # "our dog is barking" says nothing of whose it is
         entity = _entity(reading, form, said, lang)
         if entity is None or (slot.identity and entity.kind == "relative"):
             continue

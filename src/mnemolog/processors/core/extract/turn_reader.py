@@ -27,7 +27,7 @@ from .routines import read_routine
 from .segment import Clause, Sentence, clauses, quoted_spans, readable, sentences
 from .select import select
 from .statements import read_statements
-from .subjects import about_another, another_before, another_follows, with_subject
+from .subjects import about_another, another_before, another_follows, has_subject, with_subject
 from .support import is_standing_rule
 from .talk import may_correct, read_cancel, read_correction, read_reply
 from .things import read_things
@@ -195,6 +195,8 @@ class _TurnReader:
                 hits = read_statements(reading, shorter, lang, who if led else None)
                 if hits:
                     break
+        if lang == "en" and part.elided and has_subject(reading.text[sentence.start : part.start]):
+            hits = [hit for hit in hits if reading.lexicon.registry.types[hit.form_type].about != "scope"]
         kept = select(hit for hit in hits if is_standing_rule(hit.form_type, view.text, hit.value))
         kept = with_companions(reading, part, lang, self._more(view, lang, kept))
         if not kept:
