@@ -109,7 +109,8 @@ def sentence_mood(text: str, sentence: Sentence, parts: list[Clause]) -> Sentenc
                 break
     if any(mark in sentence.ender for mark in "?？"):
         last = _last_main(parts)
-        asks = last if asks < 0 else min(asks, last)
+        wondered = sentence.lang == "en" and asks < 0 and _WONDERED.match(text, last, sentence.end) is not None
+        asks = -1 if wondered else last if asks < 0 else min(asks, last)
     if _TAG.search(said):
         asks = sentence.start
     if sentence.lang == "en" and _STANDING_PLEA.match(said):
@@ -117,6 +118,12 @@ def sentence_mood(text: str, sentence: Sentence, parts: list[Clause]) -> Sentenc
     return SentenceMood(joke=joke, question_from=asks, supposed_from=supposed)
 
 
+_WONDERED = re.compile(
+    r"(?:(?:well|hmm+|so|but|and|um|oh)[\s,]+)?(?:i\s(?:think|guess|suspect|believe)(?:\sthat)?\s(?:i|my|we|our)\b|"
+    r"(?:maybe|perhaps)\s(?:i|my|we|our)\b)(?!\s(?:should|could|can|would|need|ought|will)\b)",
+    re.IGNORECASE,
+)
+"""A statement about oneself with a question mark for its doubt."""
 _STANDING_PLEA = re.compile(
     r"(?:(?:can|could|would|will)\syou\s(?:please\s|just\s)?|(?:can|could)\swe\s)(?=[^?]{0,120}\b(?:from\snow\son|going\sforward|"
     r"in\s(?:the\s)?future|always|never|every\stime)\b)",
@@ -207,6 +214,11 @@ _WONDER_EN = re.compile(
     rf"if\si\sremember\s(?:right|correctly))(?:\sthat)?){_PUNCT}\b",
     re.IGNORECASE,
 )
+_DOUBT_EN = re.compile(
+    r"(?:i|we|he|she|they|(?:my|our)\s\w+)(?:['’]?(?:m|re|s|ve)|\s(?:am|are|is|have|has))?(?P<doubt>\s(?:maybe|perhaps|possibly|"
+    r"probably))(?=\s)",
+    re.IGNORECASE,
+)
 _SURE_EN = re.compile(
     rf"i(?:{_A}m|\sam)\s(?:pretty|fairly|quite|almost|very|absolutely|100%)?\s?(?:sure|certain|positive)(?:\sthat)?{_PUNCT}\b",
     re.IGNORECASE,
@@ -281,7 +293,7 @@ _HEARSAY_ZH = re.compile(
     r"大家(?:都)?说|别人(?:都)?说|网上说|"
     r"新闻(?:里)?说|看到新闻说|"
     r"(?:他|她|他们|她们|(?![我会能想要可也都只不再就还])[\u4e00-\u9fff]{1,6}?|"
-    r"我(?![会能想要就可也都只还说讲不])[\u4e00-\u9fff]{1,6}?)(?:跟我|告诉我|和我|对我)?(?:说过?|讲|认为|觉得|告诉我|声称|"
+    r"我(?![会能想要就可也都只还说讲不]|从小|打小|平时|一直|主要|在家|家里)[\u4e00-\u9fff]{1,6}?)(?:跟我|告诉我|和我|对我)?(?:说过?|讲|认为|觉得|告诉我|声称|"
     r"表示|透露|"
     r"以为|猜)(?:过|了)?)[\s,，:：]?"
 )
@@ -345,6 +357,9 @@ def clause_act(
         if found.end() >= end:
             break
         begin = found.end()
+    doubt = _DOUBT_EN.match(text, begin, end) if english else None
+    if doubt is not None and authority == "user":
+        authority = "speculated"
     if english:
         silent = silent or _SILENT_EN.match(text, begin, end) is not None
     else:
@@ -353,7 +368,8 @@ def clause_act(
             authority = "speculated"
     hedged = authority == "speculated"
     act = Act(authority=authority, silent=silent, hedged=hedged, corrects=corrects, stressed=stressed)
-    return act, View.of(text, begin, max(end, begin))
+    view = View.of(text, begin, max(end, begin))
+    return act, view if doubt is None else view.without(doubt.start("doubt") - begin, doubt.end("doubt") - begin)
 
 
 def _takes_back(words: str, english: bool) -> bool:

@@ -55,7 +55,7 @@ def read_conditional(reading: Reading, view: View) -> list[Hit]:
         or len(text) > MAX_ORDER
         or (talking is None and _NO_TIME.fullmatch(match["when"]))
         or _ONE_OCCASION.search(text)
-        or re.search("吗|？|什么|呢", text)
+        or re.search("吗|？|什么|呢|[了吧呗]$", text)
     ):
         return []
     order = view.part(match.start("order"))

@@ -27,7 +27,9 @@ _MAIL = re.compile(r"^[ \t]{0,3}>.*$", re.MULTILINE)
 _HEADER = re.compile(r"^(?:On .{4,120} wrote:|在.{4,80}写道[:：])[ \t]*$", re.MULTILINE)
 _LINK = re.compile(r"\bhttps?://[^\s，。；]{1,2000}", re.IGNORECASE)
 _QUOTED = re.compile(r"“[^”\n]{1,300}”|「[^」\n]{1,300}」|『[^』\n]{1,300}』|\"[^\"\n]{1,300}\"|‘[^’\n]{2,300}’(?!\w)")
-_GIVEN_ZH = re.compile(r"(?:翻译|译成|译为|改写|润色|缩写|仿写|续写|造句|改错|语法|朗读|念一下|这句|这段|以下|下面)[^。：:\n]{0,12}[:：]")
+_GIVEN_ZH = re.compile(
+    r"(?:翻译|译成|译为|改写|润色|缩写|仿写|续写|造句|改错|语法|朗读|念一下|写[一个份篇段封条]{1,2}[^。：:\\n]{0,8}|这句|这段|以下|下面)[^。：:\n]{0,12}[:：]"
+)
 """What a text to be worked on stands behind: it is nobody's statement."""
 
 _TITLES = ("mr", "mrs", "ms", "dr", "st", "prof", "e.g", "i.e", "vs", "approx", "ca")

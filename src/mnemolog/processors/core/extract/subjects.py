@@ -71,6 +71,14 @@ _NO_USER = re.compile(
     re.IGNORECASE,
 )
 _PARENT = re.compile(r"(?:proud\s|single\s)?(?:mum|mom|dad|mother|father|parent)\s(?:of|to)\s\w+", re.IGNORECASE)
+_DATED = re.compile(
+    r"(?!(?:book|call|visit|test|review|date|race|train|demo|match|tour|see|meet|remind|add|move|change|cancel|schedule|set|put|find|"
+    r"order|get|plan|check|make|show|tell|send|what|when|where|how|who|any|no|not|the|an?|this|that|there|it|let|do|did|is|are|was|"
+    r"had|have|got|great|good|nice|hope|thanks|for|on|in|at|to|by|[a-z]+ing|[a-z]+ed)\b)"
+    r"(?:my\s)?(?:[\w'’-]+\s){1,3}(?:on\s(?:the\s)?(?:\d|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|"
+    r"dec)|next\s(?:week|month|mon|tue|wed|thu|fri|sat|sun)|tomorrow|tonight|at\s\d)",
+    re.IGNORECASE,
+)
 _KIN = re.compile(
     rf"(?:mum|mom|dad|grandma|grandpa|granny|grandad|hubby|wife|husband|girlfriend|boyfriend|daughter|son|brother|sister|boss|"
     rf"flatmate|roommate)(?:['’]s\s|\s(?:{_SOFT})(?:is|was|has|just|lives|works|loves|hates|likes|turns|turned|moved|can['’]?t|doesn['’]?t)\s)",
@@ -121,6 +129,9 @@ def with_subject(view: View, verbs: frozenset[str]) -> Iterator[View]:
         yield view.led_by("my ")
         return
     if _OWN_SUBJECT.search(text):
+        return
+    if _DATED.match(text) and not _FINITE.search(text):
+        yield view.led_by("I have a ")
         return
     first = _FIRST.match(text)
     if first is None:

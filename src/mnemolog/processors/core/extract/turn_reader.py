@@ -180,7 +180,7 @@ class _TurnReader:
         who = subject if lang == "en" else self._left_out(view, part, subject)
         if not hits and who is not None and (part.elided or lang == "zh"):
             view = view.led_by({"en": ("I ", "He "), "zh": ("我", "他")}[lang][who != reading.self_ref])
-            hits = read_statements(reading, view, lang, who)
+            hits = [hit for hit in read_statements(reading, view, lang, who) if lang == "en" or self._spoken(hit)]
         elif not hits and lang == "zh" and led_zh(view.text):
             view = view.led_by(led_zh(view.text))
             hits = read_statements(reading, view, lang)
@@ -240,6 +240,11 @@ class _TurnReader:
             return self._reading.self_ref if self._topic == THING else self._topic
         own = part.elided and subject == self._topic == self._reading.self_ref
         return subject if own else None
+
+    def _spoken(self, hit: Hit) -> bool:
+        """Whether a reading with the subject put in is one: 住在月亮上的兔子 is a rabbit, not where anybody lives."""
+        slot = self._reading.lexicon.registry.slot(hit.form_type, hit.slot) if hit.slot else None
+        return slot is None or slot.shape != "place" or hit.value is None or "的" not in hit.value.shown
 
     def _go_on(self, view: View, lang: str, hits: list[Hit]) -> None:
         if lang == "zh":
