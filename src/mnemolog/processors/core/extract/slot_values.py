@@ -10,6 +10,7 @@ import msgspec
 
 from ....schemas.values import Value
 from .context import Reading
+from .entities import RELATIONS
 from .gazetteer import is_known_place
 from .lexicon import Entry
 from .support import supports
@@ -292,12 +293,16 @@ _THE = re.compile(
 _ONE_OF = re.compile(r"\b(?:prefer|interested\sin|like)\s$", re.IGNORECASE)
 _ANY = re.compile(r"an?\s(?!(?:good|nice|strong|cold|hot|quiet|proper|bit)\b)", re.IGNORECASE)
 _USES = re.compile(r"\b(?:use|uses|using)\s$", re.IGNORECASE)
+_OWN_PERSON = re.compile(r"(?:my|our)\s(\w+)(?=$|\s[A-Z])", re.IGNORECASE)
+_PEOPLE = frozenset((*RELATIONS["en"], "children", "family", "dog", "cat"))
 _WORKS_WITH = re.compile(r"\bwork(?:s|ing)?\swith\s$", re.IGNORECASE)
 _USED = re.compile(r"(?:my|our|the|some|all|both|any)\s(?=[^A-Z]*$)")
 
 
 def _stands_alone(entry: Entry, text: str, start: int, said: str) -> bool:
     """Whether words say something without what was talked about; "the colour", "them", "need a hand" do not."""
+    if not entry.slot.shape and (own := _OWN_PERSON.match(said)) is not None and own[1].lower().removesuffix("s") in _PEOPLE:
+        return False
     if entry.slot.opposes and entry.form.about != "scope":
         asked = _ONE_OF.search(text[:start]) is not None and _ANY.match(said) is not None
         return not asked and _POINTS.search(said) is None and _THE.match(said) is None
