@@ -132,7 +132,10 @@ def _closeness(index: ScopeIndex, near: Sequence[VectorHit]) -> NDArray[np.float
         return np.zeros(len(index), np.float32)
     rows = index.rows_of(np.array([int(hit.point_id) for hit in near], np.int64))
     scores = np.array([hit.score for hit in near], np.float32)
-    closeness = np.full(len(index), scores.min(), np.float32)
+    # A full answer left out only what is further away; otherwise it left out turns that have no vector yet, which may be
+    # anything, and must not lose to noise for being new.
+    unknown = scores.min() if len(near) >= NEIGHBOURS else scores.mean()
+    closeness = np.full(len(index), unknown, np.float32)
     closeness[rows[rows >= 0]] = scores[rows >= 0]
     return closeness
 
