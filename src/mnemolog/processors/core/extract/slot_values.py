@@ -143,7 +143,8 @@ def _texts(reading: Reading, entry: Entry, text: str, start: int, end: int, last
 
 
 _SAYS_MORE = re.compile(
-    r"\s(?:is|are|was|were|isn['’]t|aren['’]t|has|have|makes?|never|always|would|will|can|could)\s|\w+s\sme$", re.IGNORECASE
+    r"\s(?:is|are|was|were|isn['’]t|aren['’]t|has|have|makes?|never|always|would|will|can|could)\s|\w+s\sme$|\b(?-i:[a-z])+['’]s$",
+    re.IGNORECASE,
 )
 _INSIDE = re.compile(r"\s(?:with|about|of|between|like)\s", re.IGNORECASE)
 _HALF = re.compile(
@@ -220,7 +221,11 @@ def trimmed_text(entry: Entry, text: str, start: int, end: int) -> tuple[int, in
     if entry.slot.many:
         going = entry.lang == "zh" and entry.form.about == "person" and _GOING_ZH.match(text, trimmed.start, trimmed.end)
         return trimmed.start + (1 if going else 0), trimmed.end
-    return trimmed.start, _first_of_list(entry.slot.shape, text, trimmed.start, trimmed.end)
+    first = _first_of_list(entry.slot.shape, text, trimmed.start, trimmed.end)
+    if first < trimmed.end and entry.lang == "en":
+        trimmed = trim(text, trimmed.start, first, entry.lang, phrase=phrase)
+        return trimmed.start, trimmed.end
+    return trimmed.start, first
 
 
 def _first_of_list(shape: str, text: str, start: int, end: int) -> int:

@@ -107,7 +107,7 @@ _PREFIX_ZH = re.compile(
     r"(?:你|您|他|她|它|这|那|什么|怎么|哪|谁|几|不是|不|没|为了|因为|如果|说|是否|要是|一直|一定|一样|一起|一边|必须|"
     r"应该|可以|可能|已经|正在|刚|才|再|又|跟你|和你|给你|让|把|被|对你|为什么|"
     r"多少|吗|呢|的|了|着|过|来说|"
-    r"太|真的?|自己的?$|起床|一会|一下|有点|有些|所有|任何|每|最近|现在|今天|明天|昨天|之前|之后|以前|以后)"
+    r"太|真的?|[一二三四五六日、][一二三四五六日天、]{0,5}(?:去|都|要|会|晚上|早上|下午|上午)|自己的?$|起床|一会|一下|有点|有些|所有|任何|每|最近|现在|今天|明天|昨天|之前|之后|以前|以后)"
 )
 _ACT_ZH = re.compile(r"[吃喝看玩听用穿住读学念]的|[吃喝看玩听睡买做](?:的?(?:东西|菜|饭))?$")
 _SUFFIX_ZH = re.compile(
@@ -214,6 +214,7 @@ _ONCE = re.compile(
 )
 
 
+_STOPS = re.compile(r"\b(?:stop|avoid|refrain\sfrom|quit|no)\s", re.IGNORECASE)
 _NO_ORDER = re.compile(
     r"(?!(?:express|discuss|guess|pass|process|press|miss|assess|access|bless|stress|dress|cross|focus)\b)"
     r"(?:[a-z]+s|happy|glad|there|so|a|an|the|been|had|was|were|will|would|nice|fun|good|great|here|loved|wanted|[a-z]+ing|my|"
@@ -239,6 +240,10 @@ def is_standing_rule(form_type: str, clause: str, value: Value | None) -> bool:
     if form_type != "rule" or value is None:
         return True
     said = value.data if isinstance(value.data, str) else ""
-    if _ONCE.search(said) or _NO_ORDER.match(said) or (not said.isascii() and _NO_ORDER_ZH.match(said)):
+    if (
+        _ONCE.search(said)
+        or (_NO_ORDER.match(said) and not _STOPS.search(clause))
+        or (not said.isascii() and _NO_ORDER_ZH.match(said))
+    ):
         return False
     return _STANDING.search(clause) is not None or _HOW_TO_ANSWER.match(said) is not None

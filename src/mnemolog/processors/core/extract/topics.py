@@ -66,7 +66,11 @@ _ONLY_PEOPLE = re.compile(
     r"从[^，。]{1,12}?(?:离职|辞职|毕业|跳槽)|是(?:做|搞|干|学|教)|吃素|戒了|不抽烟|不喝酒|会说|会弹|在学|开始学|自学|(?:提了|买了|换了)一?[辆台部]|"
     r"改用|换成|一直用|毕业于|就读于|考上|单身|已婚|离婚|结婚|对[^，。]{1,12}过敏|养了|养着|领养了|最烦|在吃)"
 )
-_NOT_STATED = re.compile(r"[吧呗]$|还是|[上好]了就|小时候|以前|曾经|当年|那时|(?:啊|嘛)$|多[少久大远]|怎么|什么")
+_NOT_STATED = re.compile(r"^每[^，。]{1,12}?我|[吧呗]$|还是|[上好]了就|小时候|以前|曾经|当年|那时|(?:啊|嘛)$|多[少久大远]|怎么|什么")
+_VERB_FIRST = re.compile(
+    r"(?:换了|找到|找了|辞了|没|不|想|要|有(?!人|个人|的人)|去|来(?!的)|回|买|卖了|吃|喝|看|做|打|学(?![校生])|考|跟|给|把|被|到|从|刚|生了|结婚|离婚|搬|用|开始|加班|请了|准备|打算|"
+    r"喜欢|怕|爱|当|带|养|工作了|上班|下班|跳槽|毕业|失业|退休|怀孕)"
+)
 _DATED = re.compile(
     r"要去|得去|约了|约好|预约了|订了|要(?:面试|考试|开会|出差|体检|手术|复查|看|交|参加|搬|答辩|上课)|有(?:个|一个|场|一场)?[\u4e00-\u9fff]{2}|打算|计划|准备"
 )
@@ -146,7 +150,7 @@ def topic_of(reading: Reading, text: str, hits: list[Hit], before: Topic) -> Top
         return THING
     if _SPEAKER.match(rest):
         return reading.self_ref
-    if not rest or drops_subject(text) or (about is not None and before == reading.self_ref):
+    if not rest or drops_subject(text) or _VERB_FIRST.match(rest) or (about is not None and before == reading.self_ref):
         return before
     return THING if _INANIMATE.match(rest) and before in (reading.self_ref, THING) else None
 

@@ -39,7 +39,7 @@ _ADVERB = (
     r"sadly|unfortunately|luckily|honestly|tbh|"
     r"haha|of\scourse|you\sknow|i\s(?:think|guess|believe|suppose)|for\snow|so\sfar|recently|lately|still|yet|myself|ok|"
     r"okay|anyway|then|here|there|full[\s-]time|part[\s-]time|remotely|"
-    r"fyi|coming\sup|instead|together|alone|mostly|mainly|only|especially|in\sparticular|in\sgeneral|more\sor\sless|or\sso|"
+    r"fyi|coming\sup|upside\sdown|instead|together|alone|mostly|mainly|only|especially|in\sparticular|in\sgeneral|more\sor\sless|or\sso|"
     r"and\s(?:so\son|such|stuff|whatnot)|etc\.?|for\ssure|exactly|basically|really|sometimes|often|usually|regularly|"
     r"by\sthe\sway|in\sfact|to\sbe\shonest|that['’]?s\sall|on\spurpose|for\sme|with\sme|of\smine|with\sa\spassion|"
     r"to\sdeath|either\sway|the\smost|"
@@ -72,7 +72,7 @@ _GERUND = re.compile(r"(?:not\s)?(?:to\s)?[a-z]+ing\b|to\s[a-z]+", re.IGNORECASE
 _NUM_ZH = r"[一二三四五六七八九十百两几半多\d]+"
 _TAIL_ZH = re.compile(
     rf"(?:了|啦|呢|吧|啊|呀|哦|喔|哈|嘛|嘞|咯|喽|哒|滴|而已|来着|的说|这样|等等|之类的?|什么的|那边|这边|那块儿?|一带|附近|为主|好多年|很久|"
-    rf"(?P<when>(?:已经|都|快|有|将近|差不多|大概|整整)?{_NUM_ZH}(?:个)?(?:多)?(?:年|月|周|星期|天|小时)(?:多|半)?|"
+    rf"(?P<when>(?:已经|都|快|有|将近|差不多|大概|整整)?(?<![千百万亿块元]){_NUM_ZH}(?:个)?(?:多)?(?:年|月|周|星期|天|小时)(?:多|半)?|"
     rf"(?:从|自)?(?:[去今明前后]年|[上下这本]个?(?:周|星期|月)|昨天|今天|明天|\d{{4}}年(?:\d{{1,2}}月)?)(?:起|开始|以来)?)|"
     rf"(?:现在|目前|已经|最近|一直|其实|真的)|就(?:行|好|可以|是|够)了?|(?<=[\u4e00-\u9fff])(?<![甜辣酸冰凉生冷咸腻炸])的)$"
 )

@@ -31,6 +31,9 @@ _FROM_ZH = re.compile(
     rf"(?P<who>{_WHO_ZH})(?P<gone>(?:刚刚?|最近|已经)?(?:把[^，。]{{1,8}}?)?(?:从|"
     rf"由)(?P<before>[^，。]{{1,12}}?))(?=(?:换|改|搬|跳|转|切|迁|升|变)(?:到|成|为|用|去|回|槽|了))"
 )
+_EVERY_ZH = re.compile(
+    rf"(?P<who>)(?P<gone>每(?:隔?[一两二三]?个?(?:周|星期|礼拜|月)?的?)?(?:{TIME_ZH.pattern}|[一二三四五六日天]){{0,2}}[，,]?)(?=我)"
+)
 _TAKE_ZH = re.compile(
     rf"(?P<who>{_WHO_ZH})(?P<gone>[^，。从把不没]{{0,6}}?(?:(?:从|把)[^，。]{{1,12}}?))(?:(?=(?:换|改|切|转)(?:到|成|为|用)了?[^，。]{{0,8}}[A-Za-z])|(?<=[A-Za-z])(?=(?:换|改|切|转)(?:到|成|为|用)))"
 )
@@ -65,7 +68,7 @@ _HEAD_EN = re.compile(
 def without_adjuncts(view: View, lang: str) -> Iterator[View]:
     """Shorter views of a clause in which no sentence form was found as it stands."""
     patterns = (
-        (_WHEN_ZH, _WITH_ZH, _FROM_ZH, _TAKE_ZH, _AFTER_ZH, _WHERE_ZH, _WHAT_FOR_ZH, _TOPIC_ZH)
+        (_WHEN_ZH, _WITH_ZH, _FROM_ZH, _EVERY_ZH, _TAKE_ZH, _AFTER_ZH, _WHERE_ZH, _WHAT_FOR_ZH, _TOPIC_ZH)
         if lang == "zh"
         else (_FROM_EN, _ADJUNCT_EN, _WORKMATE_EN)
     )
