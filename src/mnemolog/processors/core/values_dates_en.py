@@ -78,7 +78,7 @@ _BARE_HOUR = re.compile(
 _DAYPART = re.compile(rf"{_S}(?:in{_S}the{_S})?(?P<part>morning|afternoon|evening|night)\b", re.IGNORECASE)
 _GAP = re.compile(r"(?:\s{0,3},?\s{0,3}(?:(?:at|on|around|about|by|from|for)\s{1,3})?)")
 _PAST = re.compile(
-    r"\b(?:was|were|went|did|had|saw|met|got|came|took|ate|bought|made|ran|flew|left|began|spent|said|told|gave|found|lost|won"
+    r"\b(?:was|were|went|did|had|saw|met|got|came|took|ate|bought|made|ran|flew|left|began|spent|said|told|gave|found|lost|won|broke|quit|sold|woke|fell|bought|moved"
     r"|since|ago|[a-z]{3,20}ed)\b(?!\s+to\s+be\b)",
     re.IGNORECASE,
 )

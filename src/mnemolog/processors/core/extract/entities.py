@@ -64,7 +64,8 @@ _NO_NAME_EN = frozenset(
         Christmas Easter English French German Chinese Spanish Google Currently Usually Always Never Sometimes Lately
         Recently Mum Mom Dad Breakfast Dinner Lunch Coffee Tea Been Being Got Gave Went Took Had Has Have Did Moved
         Switched Quit Left Stopped Started Used Working Living Learning Getting Going Having Doing Taking Trying Love
-        Hate Born Based Allergic Married Finally Again Never Please Sorry Yeah Yep Yup Lol Haha Btw Same Other Another
+        Hate Born Based Allergic Married Finally Again Never Please Sorry Kids Children
+        Parents Boys Girls Cats Dogs Folks Yeah Yep Yup Lol Haha Btw Same Other Another
         """
     )
 )

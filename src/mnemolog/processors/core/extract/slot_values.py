@@ -10,9 +10,9 @@ import msgspec
 
 from ....schemas.values import Value
 from .context import Reading
-from .entities import RELATIONS
 from .gazetteer import is_known_place
 from .lexicon import Entry
+from .standalone import IS_TOOL, OPEN, stands_alone
 from .support import supports
 from .trim import Trimmed, is_phrase, split_list, trim
 
@@ -70,9 +70,6 @@ _CALLED = re.compile(
 )
 _AT_HOME = re.compile(
     r"\b(?:in|of)\s(?:this|our|the|my)\s(?:house|family|flat|home|household|relationship|group|party)\b", re.IGNORECASE
-)
-_IS_TOOL = re.compile(
-    r"[A-Z]|\b(?:files?|app|notebooks?|spreadsheets?|paper|pen|calendar|editor|browser|terminal|email|vim|emacs|linux|markdown)\b"
 )
 _DEFINITE = re.compile(r"(?:the|this|that|no)\s", re.IGNORECASE)
 _CHANGES_ENUM = re.compile(
@@ -253,7 +250,7 @@ def text_value(reading: Reading, entry: Entry, text: str, start: int, end: int, 
         return None  # the cook of the house is none by trade
     if entry.words and not _holds(entry, said, stretch):
         return None
-    if lang == "en" and not slot.shape and _SWITCHED.search(text[:start]) and not _IS_TOOL.search(said):
+    if lang == "en" and not slot.shape and _SWITCHED.search(text[:start]) and not IS_TOOL.search(said):
         return None  # one switches to oat milk as well as to Firefox
     if entry.frame.startswith("the {value") and len(said.split()) < 2:
         return None  # "the meeting" is the one that is being talked of
@@ -266,9 +263,9 @@ def text_value(reading: Reading, entry: Entry, text: str, start: int, end: int, 
         return None  # "my wife is asleep" names nobody
     if lang == "zh" and slot.shape == "name" and text[:start].endswith("了"):
         return None
-    if lang == "en" and entry.form.about != "scope" and _OPEN.search(said) is not None:
+    if lang == "en" and entry.form.about != "scope" and OPEN.search(said) is not None:
         return None
-    if lang == "en" and not _stands_alone(entry, text, start, said):
+    if lang == "en" and not stands_alone(entry, text, start, said):
         return None
     article = _ARTICLE.match(said)
     if article and entry.kind == "ends" and not slot.many and not slot.shape and "job" not in text[:start]:
@@ -278,48 +275,6 @@ def text_value(reading: Reading, entry: Entry, text: str, start: int, end: int, 
     if article and not slot.shape and entry.form.about != "scope":
         said = said[article.end() :]
     return reading.parse(slot, said, lang)
-
-
-_NO_PLAN = re.compile(
-    r"(?:need|keep|miss|love|like|be|have|want|try|see\s(?:how|what|if|you)|make\ssure|say|let|check|think|stay|get\sback|"
-    r"feel|enjoy|continue|focus|help|do\s(?:my|the)\sbest)\b",
-    re.IGNORECASE,
-)
-_OPEN = re.compile(
-    r"\b(?:them|it)$|^(?:like\s|(?:an?\s)?new\s(?:team|job|company|place|role|position|school|one)$)", re.IGNORECASE
-)
-_POINTS = re.compile(r"\b(?:this|these|those|them|it|you|your|yours)\b", re.IGNORECASE)
-_THE = re.compile(
-    r"the\s(?!(?-i:[A-Z])|(?:ocean|sea|seaside|beach|mountains?|outdoors|theatre|theater|cinema|rain|snow|sun|city|countryside|"
-    r"woods|forest|desert|gym|opera|piano|guitar|violin|drums|internet|summer|winter|autumn|spring|cold|heat|dark|night|"
-    r"(?:smell|taste|sound|feel|texture|look|idea)\sof)(?=$|\s(?:and|in|at|of|when)\b|\s(?-i:[A-Z])))",
-    re.IGNORECASE,
-)
-_ONE_OF = re.compile(r"\b(?:prefer|interested\sin|like)\s$", re.IGNORECASE)
-_ANY = re.compile(r"an?\s(?!(?:good|nice|strong|cold|hot|quiet|proper|bit)\b)", re.IGNORECASE)
-_USES = re.compile(r"\b(?:use|uses|using)\s$", re.IGNORECASE)
-_OWN_PERSON = re.compile(r"(?:my|our)\s(\w+)(?=$|\s[A-Z])", re.IGNORECASE)
-_PEOPLE = frozenset((*RELATIONS["en"], "children", "family", "dog", "cat"))
-_WORKS_WITH = re.compile(r"\bwork(?:s|ing)?\swith\s$", re.IGNORECASE)
-_USED = re.compile(r"(?:my|our|the|some|all|both|any)\s(?=[^A-Z]*$)")
-
-
-def _stands_alone(entry: Entry, text: str, start: int, said: str) -> bool:
-    """Whether words say something without what was talked about; "the colour", "them", "need a hand" do not."""
-    if not entry.slot.shape and (own := _OWN_PERSON.match(said)) is not None and own[1].lower().removesuffix("s") in _PEOPLE:
-        return False
-    if entry.slot.opposes and entry.form.about != "scope":
-        asked = _ONE_OF.search(text[:start]) is not None and _ANY.match(said) is not None
-        return not asked and _POINTS.search(said) is None and _THE.match(said) is None
-    if entry.slot.identity and entry.form.about == "thing" and not entry.slot.shape:
-        return (
-            _POINTS.search(said) is None
-            and (bool(entry.words) or _NO_PLAN.match(said) is None)
-            and (" " in said or not said.islower() or not text[:start].lower().endswith("going to "))
-        )
-    if _WORKS_WITH.search(text[:start]) is not None and _IS_TOOL.search(said) is None:
-        return False
-    return entry.slot.type != "text" or _USES.search(text[:start]) is None or _USED.match(said) is None
 
 
 _NO_DOING_EN = re.compile(
