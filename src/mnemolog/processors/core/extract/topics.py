@@ -23,6 +23,7 @@ _OWN = re.compile(
     rf"(?:(?P<name>[\u4e00-\u9fff]{{1,3}}?|[A-Z][a-z]{{1,15}})(?=叫|名叫|今年|现在|刚|最近|已经|快|也|还|就|都|马上|是|在|住|做|当|养|对|喜欢|爱|"
     r"不|会|讨厌|用|去|来|上|从|属|[\d一二三四五六七八九十]|比|特别|很|姓|生|怕|说|想|要|有|得|老|天天|每))?"
 )
+_MEANT = re.compile(rf"(?:说的是|指的是|而?是)我(?:家里?)?的?(?P<relation>{_RELATION})(?P<name>)$")
 _BARE = re.compile(
     r"(?:老公|老婆|妻子|丈夫|太太|媳妇|对象|男朋友|女朋友|男友|女友|儿子|女儿|闺女|爸爸|妈妈|老爸|老妈|爷爷|奶奶|外公|外婆|姥姥|姥爷|"
     r"哥哥|弟弟|姐姐|妹妹|室友|舍友|闺蜜|发小|(?:同事|同学|邻居|朋友)(?=[小老阿大][\u4e00-\u9fff]|[A-Z])|老大|老二|老三|大宝|二宝|俩娃|俩孩子|家里?有?俩|家里?人?有)"
@@ -66,7 +67,7 @@ _ONLY_PEOPLE = re.compile(
     r"从[^，。]{1,12}?(?:离职|辞职|毕业|跳槽)|是(?:做|搞|干|学|教)|吃素|戒了|不抽烟|不喝酒|会说|会弹|在学|开始学|自学|(?:提了|买了|换了)一?[辆台部]|"
     r"改用|换成|一直用|毕业于|就读于|考上|单身|已婚|离婚|结婚|对[^，。]{1,12}过敏|养了|养着|领养了|最烦|在吃)"
 )
-_NOT_STATED = re.compile(r"^每[^，。]{1,12}?我|[吧呗]$|还是|[上好]了就|小时候|以前|曾经|当年|那时|(?:啊|嘛)$|多[少久大远]|怎么|什么")
+_NOT_STATED = re.compile(r"^每[^，。]{1,12}?我|[吧呗啊嘛]$|还是|[上好]了就|小时候|以前|曾经|当年|那时|多[少久大远]|怎么|什么")
 _VERB_FIRST = re.compile(
     r"(?:换了|找到|找了|辞了|没|不|想|要|有(?!人|个人|的人)|去|来(?!的)|回|买|卖了|吃|喝|看|做|打|学(?![校生])|考|跟|给|把|被|到|从|刚|生了|结婚|离婚|搬|用|开始|加班|请了|准备|打算|"
     r"喜欢|怕|爱|当|带|养|工作了|上班|下班|跳槽|毕业|失业|退休|怀孕)"
@@ -138,6 +139,10 @@ def topic_of(reading: Reading, text: str, hits: list[Hit], before: Topic) -> Top
     if about is not None and about.entity.kind in ("named", "relative") and about.entity != reading.self_ref:
         person = reading.lexicon.registry.types[about.form_type].about == "person"
         return about.entity if person else None
+    meant = _MEANT.search(text)
+    if meant is not None and (who := _relative(reading, meant)) is not None:
+        reading.meet(who)
+        return who
     if _OF_ANIMAL.match(text):
         return THING
     if _SPEAKER.match(text):
