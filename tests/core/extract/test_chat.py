@@ -41,6 +41,18 @@ STATED = [
     ("Could you keep your answers brief from now on?", ["answer_style=brief"]),
     ("I left Amazon last year", ["-employer=Amazon"]),
     ("I left Rome in 2010", ["-home=Rome"]),
+    ("Cricket keeps me sane", ["sports=Cricket"]),
+    ("we're saving for a boat, budget's tight", ["goal=boat"]),
+    ("I think I'm allergic to wasps?", ["allergies=wasps"]),
+    ("I'm passionate about making a warm and quiet home", ["likes=making a warm and quiet home"]),
+    ("I love books about ships and ports", ["likes=books about ships and ports"]),
+    ("My favourite novel is The Waves, I read it every year", ["favorite_book=The Waves"]),
+    ("Please stop using emojis in your replies.", ["never=using emojis in your replies"]),
+    (
+        "We're getting married on 12 June, tiny party",
+        ["getting married: what=getting married", "getting married: date=2026-06-12"],
+    ),
+    ("interview at Bosch on Friday", ["interview at Bosch: what=interview at Bosch", "interview at Bosch: date=2026-05-08"]),
 ]
 
 NOTHING = [
@@ -58,6 +70,18 @@ NOTHING = [
     "nothing new here",
     "love the new design",
     "switch to dark mode please",
+    "Sounds like a plan, Joe!",
+    "I love the colour of that",
+    "I prefer a window seat today",
+    "my wife is asleep",
+    "my wife keeps me sane",
+    "our dog is barking",
+    "every day is the same",
+    "Kids are 3 and 6.",
+    "I work with great people",
+    "I'm going to need a bigger boat",
+    "They were in our hall and always remind me of that day.",
+    "call mum on Friday",
 ]
 
 

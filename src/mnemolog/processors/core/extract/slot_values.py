@@ -140,7 +140,8 @@ def _texts(reading: Reading, entry: Entry, text: str, start: int, end: int, last
 
 
 _SAYS_MORE = re.compile(
-    r"\s(?:is|are|was|were|isn['’]t|aren['’]t|has|have|makes?|never|always|would|will|can|could)\s|\w+s\sme$|\b(?-i:[a-z])+['’]s$",
+    r"\s(?:is|are|was|were|isn['’]t|aren['’]t|has|have|makes?|never|always|would|will|can|could)\s|\w+s\sme$|"
+    r"\b(?-i:[a-z])+['’]s$|\b(?:budget|it|that|there|life|money|time|what|who|he|she|weather)['’]s\s",
     re.IGNORECASE,
 )
 _INSIDE = re.compile(r"\s(?:with|about|of|between|like)\s", re.IGNORECASE)
