@@ -19,16 +19,19 @@ THING = EntityRef(kind="current")
 
 _RELATION = "|".join(sorted(RELATIONS["zh"], key=len, reverse=True))
 _OWN = re.compile(
-    rf"(?:我们?|咱们?|俺)?(?:家里?)?的?(?:那个?|这个?)?(?:最好的|大|小|二|老|亲)?(?P<relation>{_RELATION})(?![们的])"
-    rf"(?:(?P<name>[\u4e00-\u9fff]{{1,3}}?|[A-Z][a-z]{{1,15}})(?=叫|名叫|今年|现在|刚|最近|已经|快|也|还|就|都|马上|是|在|住|做|当|养|对|喜欢|爱|"
+    rf"(?:我们?|咱们?|俺)?(?:家里?)?的?(?:那个?|这个?)?(?:最好的|大|小|二|老|亲)?(?P<relation>{_RELATION})(?![们的家])"
+    rf"(?:(?P<name>(?![\d一二三四五六七八九十以之原后曾今去前])[\u4e00-\u9fff]{{1,3}}?|[A-Z][a-z]{{1,15}})(?=叫|名叫|今年|现在|刚|最近|已经|快|也|还|就|都|马上|是|在|住|做|当|养|对|喜欢|爱|"
     r"不|会|讨厌|用|去|来|上|从|属|[\d一二三四五六七八九十]|比|特别|很|姓|生|怕|说|想|要|有|得|老|天天|每))?"
 )
+_PAST = re.compile(r"以前|曾经|原来|之前|当年|小时候|那时|年轻时")
 _MEANT = re.compile(rf"(?:说的是|指的是|而?是)我(?:家里?)?的?(?P<relation>{_RELATION})(?P<name>)$")
 _BARE = re.compile(
     r"(?:老公|老婆|妻子|丈夫|太太|媳妇|对象|男朋友|女朋友|男友|女友|儿子|女儿|闺女|爸爸|妈妈|老爸|老妈|爷爷|奶奶|外公|外婆|姥姥|姥爷|"
     r"哥哥|弟弟|姐姐|妹妹|室友|舍友|闺蜜|发小|(?:同事|同学|邻居|朋友)(?=[小老阿大][\u4e00-\u9fff]|[A-Z])|老大|老二|老三|大宝|二宝|俩娃|俩孩子|家里?有?俩|家里?人?有)"
 )
-_SPEAKER = re.compile(r"(?:我们?|咱们?|俺|本人|自己)(?!(?:们?家)?的?(?:那|这)|的(?!话)|家(?!在|住|有|养|搬|里养|里有))")
+_SPEAKER = re.compile(
+    rf"(?:我们?|咱们?|俺|本人|自己)(?!(?:家里?)?的?(?:{_RELATION})(?:的|家))(?!(?:们?家)?的?(?:那|这)|的(?!话)|家(?!在|住|有|养|搬|里养|里有))"
+)
 _THIRD = re.compile(r"[他她]们?")
 _ADVERB = (
     r"(?:现在|已经|目前|如今|最近|刚刚|刚|也|还|都|就|其实|一直|真的|特别|非常|超级|超|很|挺|比较|最|平时|平常|通常|一般|经常|常常|总|"
@@ -91,7 +94,7 @@ _INANIMATE = re.compile(
 def own_subject(reading: Reading, text: str) -> tuple[EntityRef, int] | None:
     """Who of the speaker's a clause opens with (我老婆), and where the words about them begin."""
     own = _OWN.match(text) if text[:1] in "我咱" else None
-    if own is None:
+    if own is None or _PAST.match(text, own.end("relation")):
         return None
     who = _relative(reading, own)
     return (who, own.end() if who.name else own.end("relation")) if who is not None else None
