@@ -19,9 +19,9 @@ _NO_PLAN = re.compile(
     re.IGNORECASE,
 )
 OPEN = re.compile(
-    r"\b(?:them|it)$|^(?:like\s|(?:an?\s)?new\s(?:team|job|company|place|role|position|school|one)$)", re.IGNORECASE
+    r"\bthem\b|\bit$|^(?:like\s|(?:an?\s)?new\s(?:team|job|company|place|role|position|school|one)$)", re.IGNORECASE
 )
-_POINTS = re.compile(r"\b(?:this|these|those|them|it|you|your|yours)\b", re.IGNORECASE)
+_POINTS = re.compile(r"\b(?:this|these|those|them|it|you|your|yours|such|that\s[a-z]+$)\b", re.IGNORECASE)
 _THE = re.compile(
     r"the\s(?!(?-i:[A-Z])|(?:ocean|sea|seaside|beach|mountains?|outdoors|theatre|theater|cinema|rain|snow|sun|city|countryside|"
     r"woods|forest|desert|gym|opera|piano|guitar|violin|drums|internet|summer|winter|autumn|spring|cold|heat|dark|night|"

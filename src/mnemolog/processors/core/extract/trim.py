@@ -165,7 +165,7 @@ def is_phrase(text: str) -> bool:
 
 
 _LIST_EN = re.compile(
-    r"\s*,\s*(?:and\s+|or\s+|as\swell\sas\s+|also\s+)?|\s+(?:and|or|&|plus|as\swell\sas)\s+|\s*[/&+]\s*(?=[A-Z\s])",
+    r"\s*,\s*(?:and\s+|or\s+|as\swell\sas\s+|also\s+)?|\s+(?:and(?!\sfamily\b)|or|&|plus|as\swell\sas)\s+|\s*[/&+]\s*(?=[A-Z\s])",
     re.IGNORECASE,
 )
 _LIST_ZH = re.compile(r"[、,，/&]|和(?!平|谐|服|式|尚|声)|跟(?!踪|团|拍)|以及|还有|及其|与(?!其)")
