@@ -13,6 +13,8 @@ STATED = [
     ("went vegetarian in March", ["diet=vegetarian"]),
     ("can't do shellfish at all", ["avoids=shellfish"]),
     ("can't stand trance", ["dislikes=trance"]),
+    ("I can't stand voicemail, write to me instead", ["dislikes=voicemail"]),
+    ("我去年秋天从广州搬到了青岛。", ["home=青岛"]),
     ("working as a plumber these days", ["job=plumber"]),
     ("switched from Evernote to Joplin", ["tools=Joplin"]),
     ("ditched Chrome for Vivaldi last week", ["-tools=Chrome", "tools=Vivaldi"]),

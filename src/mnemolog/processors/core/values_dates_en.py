@@ -84,7 +84,9 @@ _PAST = re.compile(
 )
 _CLAUSE = re.compile(r"[^.!?;\n]*")
 _AHEAD = re.compile(
-    r"\b(?:will|going to|gonna|shall|plan|planned|planning|scheduled|booked|due|['’]ll|must|should|next|need|getting married)\b", re.IGNORECASE
+    r"\b(?:will|going to|gonna|shall|plan|planned|planning|scheduled|booked|due|['’]ll|must|should|"
+    r"next|need|getting married)\b",
+    re.IGNORECASE,
 )
 _HINT = re.compile(
     r"[0-9]|day|night|morrow|tmrw|week|month|year|ago|morning|afternoon|evening|noon|o['’]?clock|quarter|half|later|hour|minute"

@@ -14,7 +14,7 @@ from .gazetteer import is_known_place
 from .lexicon import Entry
 from .standalone import IS_TOOL, OPEN, stands_alone
 from .support import supports
-from .trim import Trimmed, is_phrase, split_list, trim
+from .trim import Trimmed, end_of_list, is_phrase, split_list, trim
 
 __all__ = ["SlotValue", "slot_values", "text_value", "trimmed_text", "typed_value"]
 
@@ -121,6 +121,8 @@ def _texts(reading: Reading, entry: Entry, text: str, start: int, end: int, last
     start, end = trimmed_text(entry, text, start, end) if last else _strip(text, start, end)
     if entry.slot.identity and entry.form.about == "thing" and lang == "en":
         start = _with_verb(text, start, end)
+    if slot.many and entry.form.about != "scope" and lang == "en":
+        end = end_of_list(text, start, end)
     pieces = [(start, end)]
     if slot.many and entry.form.about != "scope":
         listed = split_list(text, start, end, lang)

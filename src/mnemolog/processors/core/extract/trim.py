@@ -172,6 +172,19 @@ _LIST_ZH = re.compile(r"[、,，/&]|和(?!平|谐|服|式|尚|声)|跟(?!踪|团
 _LIST_EDGE = re.compile(r"(?:both|either|mainly|mostly|especially|also|a\slittle|a\sbit\sof|some|bit\sof)\s+", re.IGNORECASE)
 
 
+_ORDER_EN = re.compile(r"\b(?:me|us|him|her|them|you)\b|\b(?:instead|please|rather)\b", re.IGNORECASE)
+
+
+def end_of_list(text: str, start: int, end: int) -> int:
+    """Where an English list ends that goes on with an order: "calls, text me instead" ends behind "calls"."""
+    separators = list(_LIST_EN.finditer(text, start, end))
+    for place, match in enumerate(separators):
+        stop = separators[place + 1].start() if place + 1 < len(separators) else end
+        if match.start() > start and _ORDER_EN.search(text, match.end(), stop):
+            return match.start()
+    return end
+
+
 def split_list(text: str, start: int, end: int, lang: str) -> list[tuple[int, int]]:
     """The elements of a list that `text[start:end]` may be, in order."""
     pattern, edge = (_LIST_ZH, _EDGE_ZH) if lang == "zh" else (_LIST_EN, _EDGE_EN)
