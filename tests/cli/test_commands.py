@@ -255,3 +255,36 @@ def test_utf8_in_a_c_locale_and_options_before_the_command(tmp_path: Path) -> No
     assert "我住在厦门。" in [hit["text"] for hit in json.loads(found.stdout.decode("utf-8"))]
     assert b"\\u" not in found.stdout
     assert (tmp_path / "家").is_dir()
+
+
+def test_what_was_called_off_does_not_look_as_if_it_stood(shell: Shell) -> None:
+    shell("add", "I have a trip to Lisbon on April 18.", "--occurred-at", "2026-03-10")
+    shell("add", "The trip to Lisbon is off.", "--occurred-at", "2026-03-20")
+    assert shell("history") == Exit.OK
+    assert "April 18 [2026-03-10, called off]" in shell.out
+    assert "confirmed" not in shell.out
+
+
+def test_a_hit_that_no_route_vouches_for_is_called_a_weak_match(shell: Shell) -> None:
+    shell("add", "The tram was late.", "--id", "t1")
+    assert shell("search", "zebra quantum") == Exit.OK
+    assert "; a weak match; from t1" in " ".join(shell.out.split())
+
+
+def test_a_slot_that_a_form_does_not_have_is_answered_with_those_it_has(shell: Shell) -> None:
+    shell("add", "I live in Haarlem.")
+    (form,) = shell.json("forms")
+    assert shell("history", form["form_id"], "house") == Exit.NO
+    assert "no versions of a slot 'house' (this Form has: home)" in shell.err
+
+
+def test_one_turn_is_no_plural(shell: Shell) -> None:
+    shell("add", "I live in Haarlem.", "--occurred-at", "2026-03-02")
+    assert shell("summaries") == Exit.OK
+    assert "1 turn in 1 session," in shell.out
+
+
+def test_the_help_of_demo_names_the_folder_that_demo_uses(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["demo", "--help"])
+    assert "MNEMOLOG_HOME" not in capsys.readouterr().out

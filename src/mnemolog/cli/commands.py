@@ -97,10 +97,12 @@ def history(args: argparse.Namespace) -> int:
         names = names_of(memory, subject)
         wanted = args.form_id and one_of("form", args.form_id, list(names), "`forms --retired` lists them with their ids")
         rows = memory.history(wanted, args.slot, subject=subject)
+        known = sorted({row.slot for row in memory.history(wanted, subject=subject)}) if args.slot and not rows else []
     out.value(list(rows))
     out.lines(show.versions(rows, names, out.paint))
     if not rows:
-        out.note("no versions" + (f" of a slot {args.slot!r}" if args.slot else ""))
+        hint = f" (this Form has: {', '.join(known)})" if known else ""
+        out.note("no versions" + (f" of a slot {args.slot!r}{hint}" if args.slot else ""))
         return Exit.NO if args.form_id else Exit.OK
     return Exit.OK
 

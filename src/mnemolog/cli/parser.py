@@ -27,6 +27,8 @@ COMMANDS = {
     "stats": "counts",
 }
 
+_HOME = "$MNEMOLOG_HOME, else one per user"
+
 _EPILOG = """\
 Start with `mnemolog demo`. Then try a sentence of your own:
   mnemolog add --user me "I live in Lisbon and I'm allergic to peanuts."
@@ -62,7 +64,7 @@ def build() -> argparse.ArgumentParser:
     made = {}
     for name, text in COMMANDS.items():
         made[name] = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False)
-        _common(made[name])
+        _common(made[name], home="a new temporary one" if name == "demo" else _HOME)
     _demo(made["demo"])
     _add(made["add"])
     _import(made["import"])
@@ -74,12 +76,10 @@ def build() -> argparse.ArgumentParser:
     return parser
 
 
-def _common(parser: argparse.ArgumentParser) -> None:
+def _common(parser: argparse.ArgumentParser, home: str = _HOME) -> None:
     """Options that stand before or after the command; SUPPRESS keeps the one from wiping out the other."""
     group = parser.add_argument_group("where and whose")
-    group.add_argument(
-        "--home", metavar="DIR", default=argparse.SUPPRESS, help="the folder (default: $MNEMOLOG_HOME, else one per user)"
-    )
+    group.add_argument("--home", metavar="DIR", default=argparse.SUPPRESS, help=f"the folder (default: {home})")
     group.add_argument("--tenant", metavar="NAME", default=argparse.SUPPRESS, help="who owns the memories (default: default)")
     group.add_argument("--user", metavar="NAME", default=argparse.SUPPRESS, help="whose memory: short for --subject user:NAME")
     group.add_argument("--subject", metavar="NAME", default=argparse.SUPPRESS, help="whose memory, e.g. project:apollo")

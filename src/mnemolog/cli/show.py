@@ -111,6 +111,8 @@ def versions(rows: Iterable[VersionView], names: dict[str, str], paint: Paint) -
             heading = (row.form_id, row.slot, row.element)
             yield paint(f"{row.form_type}: {names.get(row.form_id, '')}  {row.slot}", "bold") + paint(f"  {row.form_id}", "dim")
         until = f"until {day(row.valid_to)}" if row.valid_to else ("now" if row.current else row.status)
+        if until == "confirmed":  # it stood when its Form was called off
+            until = "called off"
         if row.status == "retired":
             until = "no longer"
         because = f" because {row.cause}" if row.cause else ""
@@ -131,9 +133,13 @@ def timeline(entry: TimelineEntry, paint: Paint) -> str:
 def summary(view: SummaryView, paint: Paint) -> Iterator[str]:
     """A week and its lines."""
     state = "" if view.closed else ", still going on"
-    yield paint(view.week, "bold") + f"  {view.turns} turns in {view.sessions} sessions{state}"
+    yield paint(view.week, "bold") + f"  {_count(view.turns, 'turn')} in {_count(view.sessions, 'session')}{state}"
     for line in view.lines:
         yield fold(line, COLUMNS, "    ", "  - ")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def reason(view: PendingView) -> str:
@@ -157,9 +163,10 @@ def hit(found: Hit, paint: Paint) -> Iterator[str]:
     marks = [found.kind] if found.status in ("current", "said", "happened") else [found.kind, found.status]
     who = f"{found.speaker or found.role}: " if found.kind == "turn" else ""
     yield fold(f"{who}{found.text}", COLUMNS, "    ", "  ")
+    how = f"by {', '.join(found.routes)}" if found.routes else "a weak match"
     yield paint(
         fold(
-            f"{', '.join(marks)}; {day(found.occurred_at)}; by {', '.join(found.routes)}; from {', '.join(found.event_ids)}",
+            f"{', '.join(marks)}; {day(found.occurred_at)}; {how}; from {', '.join(found.event_ids)}",
             COLUMNS,
             "    ",
             "    ",
