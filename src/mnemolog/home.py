@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from .adapters.logs.folder import Folder, ProcessorLock, open_folder
+from .adapters.logs.folder import Folder, ProcessorLock, check_database, open_folder
 from .adapters.logs.memory import MemoryLog
 from .adapters.logs.sqlite import SqliteLog
 from .face.finding import Finding
@@ -82,6 +82,7 @@ class Home:
             self.store = Store(self._temporary / "projections.db", log_id=self.log.log_id)
         else:
             self._folder = open_folder(path)
+            check_database(self._folder)
             self.log = SqliteLog(self._folder.database)
             self.store = Store(self._folder.database, log_id=self.log.log_id)
         if extractor is None:

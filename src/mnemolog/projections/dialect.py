@@ -20,7 +20,8 @@ from sqlalchemy import event, exc
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.pool import StaticPool
 
-from ..schemas.errors import Busy, Closed, MnemologError, NotOurs, ReadOnly
+from ..schemas.errors import Closed, MnemologError, NotOurs, ReadOnly
+from ..schemas.storage import storage_error
 
 __all__ = ["Database", "insert_new", "upsert"]
 
@@ -103,16 +104,11 @@ class Database:
             raise self._translated(error) or error from error
 
     def _translated(self, error: exc.DBAPIError) -> MnemologError | None:
-        text = str(error.orig)
-        if not isinstance(error.orig, sqlite3.Error):
+        if not isinstance(error.orig, sqlite3.Error) or isinstance(
+            error.orig, sqlite3.ProgrammingError | sqlite3.InterfaceError
+        ):
             return None
-        if "locked" in text:
-            return Busy(f"{self.target} was kept locked by another process for more than {BUSY_SECONDS} s: try again later")
-        if "readonly" in text:
-            return ReadOnly(f"{self.target} cannot be written: {text}")
-        if "not a database" in text or "malformed" in text:
-            return NotOurs(f"{self.target} is not a database of ours: {text}")
-        return None
+        return storage_error(str(self.target), str(error.orig), BUSY_SECONDS)
 
     def _sqlite_uri(self, path: Path) -> str:
         """A file that cannot be written is opened for reading; one whose folder cannot be written either is taken as frozen."""

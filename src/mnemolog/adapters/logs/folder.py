@@ -20,7 +20,7 @@ import msgspec
 
 from ...schemas.errors import FolderError, NewerVersion, NotOurs, ReadOnly
 
-__all__ = ["FORMAT", "MARKER", "Folder", "ProcessorLock", "open_folder"]
+__all__ = ["FORMAT", "MARKER", "Folder", "ProcessorLock", "check_database", "open_folder"]
 
 FORMAT = 1
 """The version of the folder's layout that this mnemolog writes and the highest it reads."""
@@ -79,6 +79,20 @@ def open_folder(path: Path | str, *, create: bool = True) -> Folder:
                     folder.rmdir()
             raise
     return Folder(home)
+
+
+def check_database(folder: Folder) -> None:
+    """Raises FolderError where the database of a folder that was in use is gone or empty: a new one in its place would pass
+    for a memory in which nothing was ever said."""
+    with _explained(folder.path):
+        if (folder.database.exists() and folder.database.stat().st_size) or not (
+            folder.lock.exists() or folder.vectors.exists()
+        ):
+            return
+    raise FolderError(
+        f"{folder.database} is missing or empty although this folder was in use: put a backup of it there, "
+        "or remove the folder to begin anew"
+    )
 
 
 def _make_folders(home: Path, create: bool) -> list[Path]:

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ...schemas.errors import Busy, Closed, FolderError, LogError, MnemologError, NotOurs, ReadOnly
+from ...schemas.errors import Busy, Closed, FolderError, MnemologError
+from ...schemas.storage import storage_error
 
 __all__ = ["Pool"]
 
@@ -158,22 +159,11 @@ class Pool:
             raise self._translated(error) from error
         return connection
 
-    def _busy(self) -> Busy:
-        return Busy(f"{self.path} was kept locked for more than {self._busy_timeout:g} s by another writer: try again later")
+    def _busy(self) -> MnemologError:
+        return self._translated(sqlite3.OperationalError("database is locked"))
 
     def _translated(self, error: sqlite3.Error) -> MnemologError:
-        text = str(error)
-        if "locked" in text:
-            return self._busy()
-        if "readonly" in text:
-            return ReadOnly(f"{self.path} cannot be written ({text}): give write permission to it and its folder")
-        if "unable to open" in text:
-            return ReadOnly(f"{self.path} cannot be opened or made: its folder must be there, with write permission")
-        if "not a database" in text:
-            return NotOurs(f"{self.path} is not a mnemolog log ({text}): choose another path")
-        if "full" in text:
-            return FolderError(f"{self.path} cannot grow ({text}): free some disk space; nothing was half written")
-        return LogError(f"{self.path}: {text}")
+        return storage_error(str(self.path), str(error), self._busy_timeout)
 
 
 _left_by_parent: list[list[sqlite3.Connection]] = []
