@@ -13,6 +13,7 @@ from .face.base import Id, Receipt, Rows
 from .face.reading import Reading
 from .face.writing import Writing
 from .home import Home
+from .schemas.errors import InvalidInput
 from .schemas.scope import Scope
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ class Memory(Writing, Reading):
         read_timeout: float = 30.0,
     ) -> None:
         Scope(tenant, "check")
-        folders = [form_types] if isinstance(form_types, str | PathLike) else list(form_types)
+        folders = [form_types] if isinstance(form_types, str | PathLike) else form_types
+        if not isinstance(folders, Sequence) or not all(isinstance(folder, str | PathLike) for folder in folders):
+            raise InvalidInput("form_types", "must be a folder, or a list of them", "name folders that hold *.yaml files")
         self._tenant = tenant
         self._home: Home = Home(
             None if path is None else Path(path),

@@ -10,6 +10,7 @@ import msgspec
 
 from ..home import Home
 from ..producers.turns import TimeLike, resolve_subject
+from ..schemas.clean import check_text
 from ..schemas.envelope import Envelope
 from ..schemas.errors import NotFound
 from ..schemas.events import make
@@ -69,6 +70,7 @@ class Face:
         return receipt
 
     def _form(self, scope: Scope, form_id: str) -> FormView:
+        check_text("form_id", form_id)
         self._home.catch_up(str(scope))
         form = self._home.store.form(str(scope), form_id)
         if form is None:

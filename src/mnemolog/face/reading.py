@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..producers.turns import TimeLike
+from ..schemas.clean import check_text
 from ..schemas.errors import InvalidInput
 from ..schemas.times import parse_time
 from ..schemas.views import EdgeView, FormView, PendingView, SummaryView, TimelineEntry, VersionView
@@ -82,7 +83,7 @@ class Reading(Face):
         """The Forms as they stand now; with `retired` also those that were called off. Raises UnknownFormType."""
         scope = str(self._scope(tenant, subject, user_id))
         if form_type is not None:
-            self._home.registry.type(form_type)
+            self._home.registry.type(check_text("form_type", form_type))
         behind = self._home.catch_up(scope, wait=wait)
         return Rows(self._home.store.forms(scope, form_type, retired), behind)
 
@@ -105,6 +106,9 @@ class Reading(Face):
         """Every version of the slots, oldest first within a slot, with dates, causes and evidence; of one Form or one slot
         where named."""
         scope = str(self._scope(tenant, subject, user_id))
+        for field, name in (("form_id", form_id), ("slot", slot)):
+            if name is not None:
+                check_text(field, name)
         behind = self._home.catch_up(scope, wait=wait)
         return Rows(self._home.store.history(scope, form_id, slot), behind)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from ..producers.turns import Message, TimeLike, turns_of
+from ..schemas.clean import check_text
 from ..schemas.envelope import DEFAULT_SOURCE, Envelope
 from ..schemas.errors import ConflictingContent, InvalidInput, NotFound
 from ..schemas.inputs import (
@@ -80,6 +81,8 @@ class Writing(Face):
 
     def add_events(self, events: Sequence[Envelope]) -> Receipt:
         """Records ready-made input events (importers use this), whole or not at all."""
+        if not isinstance(events, Sequence) or not all(isinstance(event, Envelope) for event in events):
+            raise InvalidInput("events", "must be a list of Envelopes", "`add` takes texts and messages")
         return self._append(events)
 
     def end_session(
@@ -135,6 +138,9 @@ class Writing(Face):
         multi-valued slot to replace. Raises NotFound, UnknownFormType (slot), InvalidInput (a value not of the slot's type).
         """
         scope = self._scope(tenant, subject, user_id)
+        check_text("slot", slot)
+        if value is not None:
+            check_text("value", value)
         form = self._form(scope, form_id)
         self._home.check_value(form.form_type, slot, value)
         data = CorrectionRequested(
@@ -156,6 +162,7 @@ class Writing(Face):
         """Hides a turn or a Form (by id), or one slot of a Form, from every answer. The log keeps it: this is not an erasure.
         Raises NotFound."""
         scope = self._scope(tenant, subject, user_id)
+        check_text("target_id", target_id)
         self._home.catch_up(str(scope))
         store = self._home.store
         target: Literal["turn", "form", "slot"]
@@ -187,12 +194,14 @@ class Writing(Face):
     ) -> Receipt:
         """Asks the extractor about a turn again (after a failure, say); the answer counts at the turn's own time."""
         scope = self._scope(tenant, subject, user_id)
+        check_text("turn_id", turn_id)
         self._home.catch_up(str(scope))
         if self._home.store.turn(str(scope), turn_id) is None:
             raise NotFound("turn", turn_id)
         return self._command(scope, ReextractRequested(turn_id=turn_id), wait=True)
 
     def _pending_one(self, scope: Scope, pending_id: str) -> None:
+        check_text("pending_id", pending_id)
         self._home.catch_up(str(scope))
         if all(item.pending_id != pending_id for item in self._home.store.pending(str(scope))):
             raise NotFound("pending question", pending_id, "`pending` lists them with their ids")

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from ..schemas.clean import check_content, check_metadata
+from ..schemas.clean import check_content, check_metadata, check_text
 from ..schemas.envelope import DEFAULT_SOURCE, Envelope
 from ..schemas.errors import InvalidInput, UnknownField
 from ..schemas.events import make, validate
@@ -62,6 +62,7 @@ def turn_event(
     """
     check_content("content", content)
     when, offset = (now, 0) if occurred_at is None else parse_time(occurred_at, "occurred_at")
+    check_text("role", role)
     data: dict[str, Any] = {
         "role": _ROLES.get(role, role),
         "speaker": check_name("speaker", speaker, empty=True) if speaker is not None else "",
@@ -106,6 +107,10 @@ def turns_of(
     that stands in for `now` in a turn that was sent before.
     """
     first_times = first_times or {}
+    if role is not None:
+        check_text("role", role)
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise InvalidInput("metadata", f"must be an object, not {type(metadata).__name__}")
     if isinstance(given, str):
         given = [{"role": role or "user", "content": given}]
     elif isinstance(given, Mapping):
@@ -125,7 +130,7 @@ def turns_of(
         identifier = message.get("id")
         if identifier is None and event_id is not None:
             identifier = event_id if len(given) == 1 else f"{event_id}:{index}"
-        own = message.get("metadata") or {}
+        own = {} if message.get("metadata") is None else message["metadata"]
         try:
             _known(message)
             if not isinstance(own, Mapping):

@@ -55,6 +55,10 @@ __all__ = [
 class MnemologError(Exception):
     """The root of all errors that mnemolog raises on purpose."""
 
+    def __str__(self) -> str:
+        # A message may quote a name with a lone surrogate, and must be printable all the same.
+        return super().__str__().encode("utf-8", "backslashreplace").decode("utf-8")
+
     def __reduce__(self) -> tuple[object, ...]:
         # An error must survive the way between processes; by default Python would call __init__ with the message alone.
         return _again, (type(self), self.args, vars(self))

@@ -132,7 +132,11 @@ def make(
     An input is checked here, before it can reach a log: InvalidInput names the attribute or the field of `data`.
     """
     event = _BY_STRUCT[type(data)]
-    plain: dict[str, Any] = msgspec.to_builtins(data)
+    try:
+        plain: dict[str, Any] = msgspec.to_builtins(data, builtin_types=(bytes, bytearray))
+    except (TypeError, RecursionError):  # a value that JSON does not have; the check says in which field
+        check_plain("", {name: getattr(data, name) for name in data.__struct_fields__})
+        raise
     envelope = Envelope(
         id=event_id,
         source=source,

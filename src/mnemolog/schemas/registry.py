@@ -3,6 +3,7 @@ changes after it was loaded; two registries of the same content have the same ve
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -137,7 +138,7 @@ def _builtin() -> Registry:
 
 
 def _read_folder(folder: Path) -> dict[str, tuple[FormType, str]]:
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise InvalidInput("form_types", f"{folder} is not a folder", "name a folder that holds *.yaml files")
     found: dict[str, tuple[FormType, str]] = {}
     for path in sorted(folder.iterdir(), key=lambda path: path.name):
