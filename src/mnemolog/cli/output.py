@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -9,6 +10,10 @@ from typing import Any
 from .terminal import Paint
 
 __all__ = ["Output"]
+
+
+_COMMANDS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f]")
+_BESIDE_COLOURS = re.compile(r"(?!\x1b\[\d{1,2}(?:;\d{1,2})*m|\x1b\[0m)[\0-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Output:
@@ -22,7 +27,7 @@ class Output:
         """Lines for people; nothing with --json."""
         if not self.json:
             for line in lines:
-                sys.stdout.write(line + "\n")
+                sys.stdout.write(_harmless(line, painted=self.paint.on) + "\n")
 
     def line(self, text: str = "") -> None:
         """One line for people."""
@@ -41,6 +46,11 @@ class Output:
     def note(self, text: str) -> None:
         """A remark beside the data, on stderr."""
         sys.stderr.write(f"mnemolog: {text}\n")
+
+
+def _harmless(text: str, *, painted: bool) -> str:
+    """`text` without commands to the terminal: what was said is shown, never obeyed. Our own colours stay."""
+    return (_BESIDE_COLOURS if painted else _COMMANDS).sub("\ufffd", text)
 
 
 def _plain(value: object) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from ..processors.core.markers import mask_injected
+from ..processors.core.markers import disarmed, mask_injected
 from ..processors.core.text import terms
 from .hits import Hit
 from .understand import Question
@@ -17,13 +17,12 @@ MAX_EXCERPT = 600
 """Characters of one turn that are shown at most."""
 _READ = 20_000
 """Characters of one turn that are looked through for the best part."""
-_MARKER = re.compile(r"<(?=\s*/?\s*mnemolog-memory)", re.IGNORECASE)
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？\n]*")
 
 
 def harmless(text: str) -> str:
     """One line in which nothing reads as a marker of the memory block."""
-    return _MARKER.sub("&lt;", one_line(text))
+    return disarmed(one_line(text))
 
 
 def excerpt(text: str, asked: frozenset[str], limit: int = MAX_EXCERPT) -> str:

@@ -3,6 +3,8 @@ said; only the words around it change."""
 
 from __future__ import annotations
 
+import re
+
 from ..schemas.forms import FormType
 from ..schemas.registry import Registry
 from ..schemas.values import Value
@@ -65,9 +67,14 @@ def day(time: str) -> str:
     return time[:10]
 
 
+_CONTROL = re.compile("[\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
+"""All control characters but those that break lines or words."""
+
+
 def one_line(text: str) -> str:
-    """White space and line breaks collapsed: a line of memory is one line."""
-    return " ".join(text.split())
+    """White space and line breaks collapsed, control characters left out: a line of memory is one line, and no commands to a
+    terminal."""
+    return " ".join(_CONTROL.sub("", text).split())
 
 
 def value_text(value: Value | None) -> str:

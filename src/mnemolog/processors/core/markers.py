@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["CLOSE", "MASK", "OPEN", "mark_injected", "mask_injected"]
+__all__ = ["CLOSE", "MASK", "OPEN", "disarmed", "mark_injected", "mask_injected"]
 
 OPEN = "<mnemolog-memory>"
 CLOSE = "</mnemolog-memory>"
@@ -15,9 +15,18 @@ MASK = "\n"
 _MARKER = re.compile(r"<(/?)\s{0,4}mnemolog-memory(?:\s[^<>]{0,200})?>", re.IGNORECASE)
 
 
+_OPENS = re.compile(r"<(?=[\s\u200b-\u200f\u2060\ufeff]*/?[\s\u200b-\u200f\u2060\ufeff]*mnemolog-memory)", re.IGNORECASE)
+
+
+def disarmed(text: str) -> str:
+    """`text` in which nothing reads as a marker. What looks like one is written differently rather than taken out: its removal
+    could join what stood around it to another one."""
+    return _OPENS.sub("&lt;", text)
+
+
 def mark_injected(text: str) -> str:
-    """`text` between the markers; markers inside it are taken out."""
-    return f"{OPEN}\n{_MARKER.sub('', text)}\n{CLOSE}"
+    """`text` between the markers; what looks like a marker inside it is disarmed."""
+    return f"{OPEN}\n{disarmed(text)}\n{CLOSE}"
 
 
 def mask_injected(content: str) -> str:
