@@ -27,7 +27,7 @@ class Exit(enum.IntEnum):
     INTERRUPTED = 130
     """Ctrl-C."""
     PIPE = 141
-    """The reader of stdout went away."""
+    """The reader of stdout went away, or there is no space for the answer."""
 
 
 _CODES: tuple[tuple[type[errors.MnemologError], Exit], ...] = (

@@ -230,6 +230,8 @@ def stats(args: argparse.Namespace) -> int:
 
 def _stdin() -> str:
     """All of stdin, which must be UTF-8."""
+    if sys.stdin is None:
+        raise InvalidInput("TEXT", "is to come from stdin, which is closed", "give the text as an argument, or a pipe")
     try:
         return sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -243,8 +245,8 @@ def _object(field: str, text: str | None) -> dict[str, Any] | None:
 
     try:
         found = json.loads(text)
-    except ValueError as error:
-        raise InvalidInput(field, f"is not JSON: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(field, f"is not JSON that can be read: {error}") from None
     if not isinstance(found, dict):
         raise InvalidInput(field, "is not a JSON object", 'for example {"channel": "mail"}')
     return found

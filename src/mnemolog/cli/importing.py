@@ -93,6 +93,8 @@ def _process(memory: Memory) -> int:
 
 def _readable(files: list[str]) -> None:
     """Says at once which file cannot be read, before anything is recorded."""
+    if "-" in files and sys.stdin is None:
+        raise InvalidInput("FILE", "is to come from stdin, which is closed", "name a file, or give a pipe")
     if files.count("-") > 1:
         raise InvalidInput("FILE", "stdin is named twice")
     for file in files:

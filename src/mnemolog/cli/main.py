@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -33,12 +34,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.PIPE
+    except OSError as error:
+        if error.errno != errno.ENOSPC or error.filename is not None:
+            return _unforeseen(error)
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _say("stdout: there is no space left to write the answer to; nothing that was recorded is lost")
+        return Exit.PIPE
     except Exception as error:
-        if os.environ.get("MNEMOLOG_DEBUG"):
-            raise
-        _say(f"a bug: {type(error).__name__}: {error} (MNEMOLOG_DEBUG=1 shows where; nothing that was recorded is lost)")
-        return Exit.BUG
+        return _unforeseen(error)
     return code
+
+
+def _unforeseen(error: Exception) -> int:
+    if os.environ.get("MNEMOLOG_DEBUG"):
+        raise error
+    _say(f"a bug: {type(error).__name__}: {error} (MNEMOLOG_DEBUG=1 shows where; nothing that was recorded is lost)")
+    return Exit.BUG
 
 
 def run(argv: Sequence[str]) -> int:

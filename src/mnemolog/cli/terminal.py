@@ -16,7 +16,12 @@ _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "
 
 
 def use_utf8() -> None:
-    """Makes stdout and stderr UTF-8; a character that has no UTF-8 form (a lone surrogate) is shown escaped."""
+    """Makes stdout and stderr UTF-8; a character that has no UTF-8 form (a lone surrogate) is shown escaped. A stream that was
+    closed before this process began takes what is written to it, and loses it."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -3,6 +3,8 @@ it, every other one scans the vectors that the owner computed."""
 
 from __future__ import annotations
 
+import logging
+import shutil
 import threading
 import time
 from collections.abc import Callable
@@ -22,12 +24,26 @@ if TYPE_CHECKING:
 
 __all__ = ["Finding"]
 
+_log = logging.getLogger("mnemolog.finding")
+
+ROOM = 256 * 1024 * 1024
+"""Bytes that must be free before the vector index makes or grows files."""
+
 
 class _Made(NamedTuple):
     owner: bool
     recall: Recall
     indexer: VectorIndexer | None
     vectors: VectorStore | None
+
+
+def _has_room(folder: Folder) -> bool:
+    """Whether the index can map its files: a write to a mapped page that the disk has no room for ends the process. Without
+    room the vectors are kept in this process alone."""
+    if shutil.disk_usage(folder.path).free >= ROOM:
+        return True
+    _log.warning("%s has less than %d MiB free: the vector index stays in memory", folder.path, ROOM >> 20)
+    return False
 
 
 class Finding:
@@ -116,7 +132,7 @@ class Finding:
         if embedder is None:
             return _Made(owner, Recall(reader, registry=self._registry), None, None)
         vectors: VectorStore
-        if owner and self._folder is not None:
+        if owner and self._folder is not None and _has_room(self._folder):
             from ..adapters.vectors.edge import EdgeVectors
 
             vectors = EdgeVectors(self._folder.vectors, embedder.dim, embedder.name, timeout=5.0)
