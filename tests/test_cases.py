@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -335,3 +336,13 @@ def test_what_was_said_gives_no_commands_to_a_terminal(tmp_path: Path, capsys: p
     shown = capsys.readouterr().out
     assert "boat" in shown
     assert not {"\x1b", "\x07"} & set(shown)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a file that is open cannot be removed there")
+def test_nothing_is_acknowledged_in_a_folder_that_was_removed(tmp_path: Path) -> None:
+    with Memory(tmp_path / "home", embedder=False) as memory:
+        memory.add("I live in Rome.", subject=ME)
+        memory.process()
+        shutil.rmtree(tmp_path / "home")
+        with pytest.raises(FolderError, match="was removed while it was open"):
+            memory.add("I like tea.", subject=ME)

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from .adapters.logs.folder import Folder, ProcessorLock, check_database, open_folder
+from .adapters.logs.folder import Folder, ProcessorLock, check_database, check_there, open_folder
 from .adapters.logs.memory import MemoryLog
 from .adapters.logs.sqlite import SqliteLog
 from .face.finding import Finding
@@ -129,6 +129,8 @@ class Home:
     def append(self, events: Sequence[Envelope]) -> list[Placed]:
         """Makes inputs durable; the background processor sees to them soon."""
         self._open()
+        if self._folder is not None:
+            check_there(self._folder)
         placed = self.log.append_inputs(events)
         self._start()
         return placed

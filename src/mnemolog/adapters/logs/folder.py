@@ -20,7 +20,7 @@ import msgspec
 
 from ...schemas.errors import FolderError, NewerVersion, NotOurs, ReadOnly
 
-__all__ = ["FORMAT", "MARKER", "Folder", "ProcessorLock", "check_database", "open_folder"]
+__all__ = ["FORMAT", "MARKER", "Folder", "ProcessorLock", "check_database", "check_there", "open_folder"]
 
 FORMAT = 1
 """The version of the folder's layout that this mnemolog writes and the highest it reads."""
@@ -93,6 +93,12 @@ def check_database(folder: Folder) -> None:
         f"{folder.database} is missing or empty although this folder was in use: put a backup of it there, "
         "or remove the folder to begin anew"
     )
+
+
+def check_there(folder: Folder) -> None:
+    """Raises FolderError where the database was removed while it was open: what is written to it then is gone with it."""
+    if not folder.database.exists():
+        raise FolderError(f"{folder.database} was removed while it was open: nothing was recorded; open the memory again")
 
 
 def _make_folders(home: Path, create: bool) -> list[Path]:
