@@ -49,6 +49,22 @@ def test_a_newer_value_replaces_and_the_old_one_is_history(memory: Memory) -> No
     assert history[0].valid_to == history[1].valid_from
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "slot"),
+    [
+        ("I drive a Honda Civic.", "I sold my car yesterday.", "vehicle"),
+        ("I work at Acme.", "I got laid off in March.", "employer"),
+        ("我在小米上班。", "我上周从小米离职了。", "employer"),
+    ],
+)
+def test_what_ended_is_no_longer_current(memory: Memory, before: str, after: str, slot: str) -> None:
+    memory.add(before, user_id="42", occurred_at="2026-02-10T10:00:00Z")
+    assert shown(memory, slot)
+    memory.add(after, user_id="42", occurred_at="2026-03-05T10:00:00Z")
+    assert shown(memory, slot) == []
+    assert not memory.history(user_id="42", slot=slot)[0].current
+
+
 def test_a_retry_changes_nothing_and_other_content_is_refused(memory: Memory) -> None:
     assert memory.add("I live in Lisbon.", user_id="42", id="m1", occurred_at=AT).fresh == 1
     assert memory.add("I live in Lisbon.", user_id="42", id="m1", occurred_at=AT).fresh == 0

@@ -145,7 +145,8 @@ def _entry(entry_id: str, moment: str, kind: str, text: str, input_id: str, row:
 
 def version_line(row: Any, key: str) -> str:
     """`apollo budget: 5000 USD → 8000 USD (because of a new vendor)`; the user's own slots go without a name."""
-    about = {"": row.form_type, "scope": row.form_type, "self": ""}.get(key, key)
+    # A person known by relation alone has the key `relation:sister`.
+    about = {"": row.form_type, "scope": row.form_type, "self": ""}.get(key, key.removeprefix("relation:"))
     before, after = _shown_value(row.before), _shown_value(row.value)
     if row.status == "retired":
         change = f"no longer {after or before}" if after or before else "emptied"

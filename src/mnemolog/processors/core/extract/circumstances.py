@@ -81,6 +81,9 @@ def _cause(reading: Reading, sentence: Sentence, parts: list[Clause]) -> tuple[s
     return "", -1, -1
 
 
+_WHOLE_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
 def _valid_from(reading: Reading, sentence: Sentence, part: Clause, hit: Hit) -> str | None:
     """The stated beginning: after "since" or "from", a day that is past, or any time to come."""
     slot = reading.lexicon.registry.slot(hit.form_type, hit.slot) if hit.slot else None
@@ -113,6 +116,9 @@ def _valid_from(reading: Reading, sentence: Sentence, part: Clause, hit: Hit) ->
             continue
         if sentence.lang == "en" and not since and not past and not _beside(reading.text, begin, start, hit):
             continue
+        if past and hit.op == "remove" and _WHOLE_DAY.fullmatch(data):
+            # What ended on a day was still true on that day's morning.
+            return min(f"{data}T23:59:59.999999Z", reading.turn.occurred_at)
         if since or (past and _DAY.match(data)) or not past:
             return moment
     return None

@@ -111,7 +111,7 @@ def _impersonal(reading: Reading, view: View, entry: Entry) -> Iterator[Hit]:
 def _hits(reading: Reading, view: View, entry: Entry, match: re.Match[str], who: EntityRef | None) -> Iterator[Hit]:
     entity = who or EntityRef(kind="self" if entry.form.about == "scope" else "current")
     if not entry.valued:
-        if not view.text[match.end() :].strip(" .,!。，！了啦"):
+        if _says_no_more(reading, view.text[match.end() :], entry.lang):
             yield _hit(view, entry, match, entity, None)
         return
     if entry.kind == "ends" and entry.slot.opposes and not _NO_LONGER.search(view.text):
@@ -124,6 +124,20 @@ def _hits(reading: Reading, view: View, entry: Entry, match: re.Match[str], who:
         return
     for found in slot_values(reading, entry, view.text, start, end, last=last):
         yield _hit(view, entry, match, entity, found)
+
+
+_BESIDE_TIME = re.compile(
+    r"\b(?:in|on|at|by|back|just|already|recently|too|again|now|today)\b|[\s.,!。，！了啦的在]", re.IGNORECASE
+)
+
+
+def _says_no_more(reading: Reading, rest: str, lang: str) -> bool:
+    """Whether nothing but a time follows: "I sold my car last week"."""
+    if len(rest) > 60:
+        return False
+    for found in reversed(reading.find("date", rest, lang)):
+        rest = rest[: found.start] + rest[found.end :]
+    return not _BESIDE_TIME.sub("", rest)
 
 
 def _may_follow(text: str, end: int, lang: str) -> bool:
