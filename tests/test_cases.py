@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -127,13 +127,13 @@ def test_the_same_turns_again_are_nothing_new(memory: Memory) -> None:
 class _Model:
     """An extractor that can be made to answer badly for chosen turns."""
 
-    name, version, window = "model", "1", 4
+    name, window = "model/1", 4
 
     def __init__(self) -> None:
         self._good = OfflineExtractor(Registry.load())
         self.fails: Callable[[str], bool] = lambda content: False
 
-    def extract(self, turn: SeenTurn, window: list[SeenTurn]) -> Extraction:
+    def extract(self, turn: SeenTurn, window: Sequence[SeenTurn]) -> Extraction:
         if self.fails(turn.turn.content):
             raise ModelOutputInvalid("no JSON", "{")
         return self._good.extract(turn, window)
@@ -208,7 +208,7 @@ def test_no_path_shows_or_changes_what_is_another_scopes(memory: Memory, other: 
     assert mine
     assert asked
     digest = memory.verify().live_digest
-    who = {"subject": other.subject, "tenant": other.tenant}
+    who: dict[str, Any] = {"subject": other.subject, "tenant": other.tenant}
     seen = [
         repr(rows)
         for rows in (
