@@ -169,7 +169,8 @@ with Store(sys.argv[1]) as store:
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions of this system are others")
 @pytest.mark.parametrize("folder_too", [False, True])
 def test_a_file_that_cannot_be_written_can_be_read(folder_too: bool) -> None:
-    folder = Path(tempfile.mkdtemp(prefix="mnemolog-test-"))
+    # An administrator's own temporary folder may be closed to the user that the other process becomes.
+    folder = Path(tempfile.mkdtemp(prefix="mnemolog-test-", dir="/tmp" if os.geteuid() == 0 else None))
     path = folder / "memory.sqlite"
     try:
         with Store(path) as store:
