@@ -249,7 +249,8 @@ if hasattr(os, "fork"):  # a system without fork has nothing to test
 
     def test_a_fork_shares_the_folder_and_nothing_else(tmp_path: Path) -> None:
         done = subprocess.run(
-            [sys.executable, "-c", FORK, str(tmp_path / "home")],
+            # From 3.12 on Python warns of any fork beside threads; that it is safe here is what is tested.
+            [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK, str(tmp_path / "home")],
             env={**os.environ, "PYTHONPATH": str(TESTS)},
             capture_output=True,
             text=True,
