@@ -108,6 +108,8 @@ def test_every_error_has_an_exit_code() -> None:
         errors.NotOurs("x"): Exit.FOLDER,
         errors.Busy("x"): Exit.BUSY,
         errors.Lagging({"forms": 3}): Exit.BUSY,
+        errors.Unavailable("x"): Exit.BUSY,
+        errors.Misconfigured("x"): Exit.FOLDER,
         errors.ModelUnavailable("x"): Exit.BUSY,
         errors.EmbedderMismatch("x"): Exit.FOLDER,
         errors.Closed("x"): Exit.BUG,

@@ -33,6 +33,8 @@ class Exit(enum.IntEnum):
 _CODES: tuple[tuple[type[errors.MnemologError], Exit], ...] = (
     (errors.Busy, Exit.BUSY),
     (errors.Lagging, Exit.BUSY),
+    (errors.Unavailable, Exit.BUSY),
+    (errors.Misconfigured, Exit.FOLDER),
     (errors.ModelUnavailable, Exit.BUSY),
     (errors.NotFound, Exit.NO),
     (errors.InvalidInput, Exit.USAGE),

@@ -21,6 +21,8 @@ Each error says what was wrong, where, and what to do about it, and carries the 
     │   ├── ModelUnavailable    the model's server is down: wait and try again
     │   └── ModelOutputInvalid  the model answered, but not in the agreed form
     ├── EmbedderMismatch        vectors of another embedder lie in the store
+    ├── Misconfigured           servers that are set up so that data would be lost or mixed up
+    ├── Unavailable             a server that cannot be reached or went away: wait and try again
     ├── Lagging                 a read waited and the projection has still not caught up
     └── Closed                  the memory was closed
 """
@@ -37,6 +39,7 @@ __all__ = [
     "InvalidInput",
     "Lagging",
     "LogError",
+    "Misconfigured",
     "MnemologError",
     "ModelOutputInvalid",
     "ModelUnavailable",
@@ -45,6 +48,7 @@ __all__ = [
     "NotOurs",
     "ReadOnly",
     "StaleDecision",
+    "Unavailable",
     "Undecodable",
     "UnknownField",
     "UnknownFormType",
@@ -177,6 +181,14 @@ class ModelOutputInvalid(ExtractionError):
 
 class EmbedderMismatch(MnemologError):
     """The store holds vectors of another embedder; they are never mixed."""
+
+
+class Misconfigured(MnemologError):
+    """Servers that are set up so that data would be lost or mixed up; nothing is started before that is put right."""
+
+
+class Unavailable(MnemologError):
+    """A server that cannot be reached or went away. Nothing is known to be lost: wait and try again."""
 
 
 class Lagging(MnemologError):
