@@ -37,7 +37,9 @@ class Servers(msgspec.Struct, frozen=True, kw_only=True):
         if not _BOOTSTRAP.fullmatch(self.kafka):
             raise InvalidInput("MNEMOLOG_KAFKA", f"is {self.kafka!r}", "give host:port, or several with commas between")
         if not self.database.startswith("postgresql+psycopg://"):
-            raise InvalidInput("MNEMOLOG_DATABASE", "is not the URL of a PostgreSQL database", "give postgresql+psycopg://user@host/name")
+            raise InvalidInput(
+                "MNEMOLOG_DATABASE", "is not the URL of a PostgreSQL database", "give postgresql+psycopg://user@host/name"
+            )
         if self.qdrant and not self.qdrant.startswith(("http://", "https://")):
             raise InvalidInput("MNEMOLOG_QDRANT_URL", f"is {self.qdrant!r}", "give http://host:port")
         if not _PREFIX.fullmatch(self.prefix):

@@ -62,7 +62,7 @@ async def ensure_topics(admin: AIOKafkaAdminClient, servers: Servers) -> int:
     a topic that would lose or mix up what it holds."""
     partitions = await _partitions(admin, servers)
     if partitions is None:
-        await _make(admin, servers, [topic for topic in TOPIC_SETTINGS], servers.partitions)
+        await _make(admin, servers, list(TOPIC_SETTINGS), servers.partitions)
     else:
         missing = [topic for topic in TOPIC_SETTINGS if topic.name not in partitions]
         count = partitions.get(DYNAMICS, servers.partitions)

@@ -21,6 +21,7 @@ __all__ = [
     "Clock",
     "Key",
     "Known",
+    "Lookup",
     "NewDecision",
     "NewRecord",
     "check_derived",

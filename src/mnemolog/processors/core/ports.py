@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 import msgspec
@@ -19,6 +20,9 @@ __all__ = [
     "EventLog",
     "Extraction",
     "Extractor",
+    "IndexStep",
+    "IndexView",
+    "LogIndex",
     "Placed",
     "SeenTurn",
     "Stored",
@@ -117,6 +121,56 @@ class EventLog(Protocol):
     def wait(self, topic: str, after: int, timeout: float, *, partition: int = 0) -> bool:
         """Blocks until the topic's end is beyond `after` or `timeout` seconds are over; tells which."""
         ...
+
+    def close(self) -> None: ...
+
+
+class IndexView(Protocol):
+    """What a partition's topics hold, without reading them; as of one moment."""
+
+    def next_offset(self, topic: str) -> int:
+        """The offset of the topic from which its records are not in the index yet."""
+        ...
+
+    def latest(self) -> str:
+        """The newest recorded time that the index knows; empty where there is none."""
+        ...
+
+    def known(self, topic: str, keys: Sequence[tuple[str, str, str]]) -> dict[tuple[str, str, str], tuple[int, str]]:
+        """(offset, content hash) of the first record of each (scope, source, id) that is there."""
+        ...
+
+    def heads(self, scopes: Sequence[str]) -> dict[str, str]:
+        """The hash of the newest valid decision of each scope that has one."""
+        ...
+
+    def last_input(self, scope: str) -> int | None:
+        """The highest dynamics offset of the scope."""
+        ...
+
+    def session_turns(self, scope: str, session: str, before: int, limit: int) -> list[int]:
+        """The dynamics offsets of a session's last turns below `before`, oldest first; no hidden ones."""
+        ...
+
+    def turn_at(self, scope: str, turn_id: str) -> int | None:
+        """The dynamics offset of the first turn of that id that is not hidden."""
+        ...
+
+
+class IndexStep(IndexView, Protocol):
+    """One atomic step of the index, which nobody else takes at the same time."""
+
+    def fold(self, topic: str, records: Sequence[Stored], next_offset: int) -> None:
+        """Takes in records that follow on what the index knows. What it knows already changes nothing."""
+        ...
+
+
+class LogIndex(Protocol):
+    """A projection of the topics of one partition for the log itself: ids seen, heads, sessions. Any process may fold it on."""
+
+    def reading(self) -> AbstractContextManager[IndexView]: ...
+
+    def step(self) -> AbstractContextManager[IndexStep]: ...
 
     def close(self) -> None: ...
 

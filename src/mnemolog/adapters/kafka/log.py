@@ -1,0 +1,324 @@
+"""One partition of the log on Kafka, as an event log of its own.
+
+Invariants: the truth is the topics; the index beside them is folded on from them before anything is decided, under its lock, so
+that writers who share it take turns. A writer who does not (or whose lock was lost) does no harm: of an id the first record
+counts, and of the decisions those that link, for every reader alike. A call that fails half way may have stored a part of its
+batch; the same call again completes it.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from ...processors.core.ports import IndexStep, LogIndex, Placed, Stored
+from ...schemas.envelope import Envelope, Position
+from ...schemas.errors import Closed, LogError, StaleDecision
+from ...schemas.events import CHANGES, DYNAMICS, OBSERVATIONS
+from ...schemas.scope import Scope
+from ...schemas.times import to_text
+from ..logs.plan import (
+    EPOCH,
+    Clock,
+    Key,
+    Known,
+    Lookup,
+    NewRecord,
+    check_derived,
+    check_topic,
+    plan_decisions,
+    plan_derived,
+    plan_inputs,
+    stamp,
+    utc_now,
+)
+from .client import KafkaClient, Outgoing
+from .topics import IDENTITY
+
+__all__ = ["Identity", "PartitionLog", "headers_of", "identity", "outgoing"]
+
+_CHUNK = 1000
+"""Records fetched at a time."""
+_POLL = 0.25
+"""Seconds of one wait for new records; closing is noticed in between."""
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """Which log this is."""
+
+    log_id: str
+    epoch: int
+    partitions: int
+
+
+def identity(client: KafkaClient) -> Identity:
+    """The log's identity, made by whoever comes first: the first record counts. Raises LogError where it cannot be read."""
+    records, _ = client.fetch(IDENTITY, 0, client.begin(IDENTITY, 0), 1, 0.0 if client.end(IDENTITY, 0) == 0 else 5.0)
+    if not records:
+        made = {"log_id": uuid.uuid4().hex, "epoch": EPOCH, "partitions": client.partitions}
+        client.send(IDENTITY, 0, [Outgoing("log", json.dumps(made).encode(), to_text(utc_now()))])
+        records, _ = client.fetch(IDENTITY, 0, 0, 1, 5.0)
+    try:
+        found = msgspec.json.decode(records[0].value, type=Identity)
+    except (IndexError, msgspec.DecodeError) as error:
+        raise LogError(f"topic {client.servers.topic(IDENTITY)} does not say which log this is") from error
+    if found.partitions != client.partitions:
+        raise LogError(
+            f"this log was made with {found.partitions} partitions and has {client.partitions} now: its scopes lie in other "
+            "partitions than their history; copy it to new topics instead"
+        )
+    return found
+
+
+class PartitionLog:
+    """An EventLog of one partition: `read` and `end` know it as partition 0, records and positions carry its number.
+    Thread-safe; the client is shared and closed by whoever made it."""
+
+    def __init__(self, client: KafkaClient, partition: int, index: LogIndex, who: Identity, *, clock: Clock = utc_now) -> None:
+        self._client, self._partition, self._index, self._who, self._clock = client, partition, index, who, clock
+        self._closed = threading.Event()
+
+    @property
+    def log_id(self) -> str:
+        return self._who.log_id
+
+    @property
+    def epoch(self) -> int:
+        return self._who.epoch
+
+    @property
+    def partitions(self) -> int:
+        return 1
+
+    @property
+    def partition(self) -> int:
+        """Its number on Kafka."""
+        return self._partition
+
+    @property
+    def index(self) -> LogIndex:
+        return self._index
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    def append_inputs(self, events: Sequence[Envelope]) -> list[Placed]:
+        self._check_open()
+        if not events:
+            return []
+        with self._index.step() as step:
+            self._fold(step, DYNAMICS)
+            first = step.next_offset(DYNAMICS)
+            recorded = stamp(self._clock, step.latest())
+            keys = [_key(event) for event in events]
+            placed, new = plan_inputs(events, _lookup(step, DYNAMICS, keys), first, recorded, self.epoch)
+            self._send(step, DYNAMICS, [outgoing(record, recorded) for record in new])
+            places = step.known(DYNAMICS, keys)
+        return [
+            Placed(item.event_id, Position(self.epoch, self._partition, places[key][0]), item.fresh)
+            for key, item in zip(keys, placed, strict=True)
+        ]
+
+    def append_derived(self, topic: str, events: Sequence[Envelope]) -> int:
+        check_derived(topic)
+        self._check_open()
+        if not events:
+            return 0
+        with self._index.step() as step:
+            self._fold(step, topic)
+            new = plan_derived(events, _lookup(step, topic, [_key(event) for event in events]))
+            self._send(step, topic, self._outgoing(step, new))
+        return len(new)
+
+    def append_decisions(self, events: Sequence[Envelope]) -> list[str]:
+        self._check_open()
+        if not events:
+            return []
+        with self._index.step() as step:
+            self._fold(step, CHANGES)
+            scopes = list(dict.fromkeys(str(event.scope) for event in events))
+            heads = step.heads(scopes)
+            keys = [_key(event) for event in events]
+            new = plan_decisions(events, _lookup(step, CHANGES, keys), lambda scope: heads.get(scope, ""))
+            self._send(step, CHANGES, self._outgoing(step, [decision.record for decision in new]))
+            # Read back: only what links in the topic itself counts.
+            valid = step.known(CHANGES, keys)
+            for event, decision in zip(events, new, strict=True):
+                if valid.get(decision.record.key, (0, ""))[1] != decision.record.content:
+                    scope = decision.record.key.scope
+                    raise StaleDecision(scope, step.heads([scope]).get(scope, ""), str(event.data.get("prev")))
+        return [decision.record.content for decision in new]
+
+    def append_processed(self, observations: Sequence[Envelope], decisions: Sequence[Envelope]) -> list[str]:
+        """First the observations, then the decisions; where the decisions are stale, nothing of either is sent."""
+        if decisions:
+            with self._index.step() as step:
+                self._fold(step, CHANGES)
+                keys = [_key(event) for event in decisions]
+                heads = step.heads(list(dict.fromkeys(key.scope for key in keys)))
+                plan_decisions(decisions, _lookup(step, CHANGES, keys), lambda scope: heads.get(scope, ""))
+        self.append_derived(OBSERVATIONS, observations)
+        return self.append_decisions(decisions)
+
+    def _outgoing(self, step: IndexStep, records: Sequence[NewRecord]) -> list[Outgoing]:
+        recorded = stamp(self._clock, step.latest())
+        return [outgoing(record, recorded) for record in records]
+
+    def _send(self, step: IndexStep, topic: str, records: Sequence[Outgoing]) -> None:
+        """Appends, and folds the index on over what was appended (and whatever a stranger put in between)."""
+        if not records:
+            return
+        offsets = self._client.send(topic, self._partition, records)
+        first = step.next_offset(topic)
+        if offsets == list(range(first, first + len(records))):
+            stored = [
+                Stored(topic, self._partition, offset, record.key, record.value, record.recorded)
+                for offset, record in zip(offsets, records, strict=True)
+            ]
+            step.fold(topic, stored, offsets[-1] + 1)
+        else:
+            self._fold(step, topic, offsets[-1] + 1)
+
+    def _fold(self, step: IndexStep, topic: str, end: int | None = None) -> None:
+        """The index up to the topic's end."""
+        stands = step.next_offset(topic)
+        target = self._client.end(topic, self._partition) if end is None else end
+        while stands < target:
+            records, reached = self._client.fetch(topic, self._partition, stands, _CHUNK, _POLL)
+            if reached == stands:
+                self._check_open()
+                continue
+            step.fold(topic, records, reached)
+            stands = reached
+
+    def fold_index(self, topic: str) -> None:
+        """Brings the index up to the topic's end; a lock is taken only where there is something to do."""
+        end = self._client.end(topic, self._partition)
+        with self._index.reading() as view:
+            stands = view.next_offset(topic)
+        if stands < end:
+            with self._index.step() as step:
+                self._fold(step, topic, end)
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    def read(
+        self, topic: str, start: int = 0, limit: int | None = None, *, partition: int = 0, scope: Scope | None = None
+    ) -> Iterator[Stored]:
+        end = self.end(topic, partition=partition)
+        return self._records(topic, max(start, 0), end, limit, None if scope is None else str(scope))
+
+    def _records(self, topic: str, start: int, end: int, limit: int | None, scope: str | None) -> Iterator[Stored]:
+        left = end if limit is None else limit
+        while start < end and left > 0:
+            self._check_open()
+            most = _CHUNK if scope is not None or limit is None else min(_CHUNK, left)
+            records, reached = self._client.fetch(topic, self._partition, start, most, _POLL)
+            for record in records:
+                if record.offset >= end or left <= 0:
+                    return
+                if scope is None or record.scope == scope:
+                    left -= 1
+                    yield record
+            start = reached
+
+    def end(self, topic: str, *, partition: int = 0) -> int:
+        check_topic(topic, partition)
+        self._check_open()
+        return self._client.end(topic, self._partition)
+
+    def offset_at(self, topic: str, time: str, *, partition: int = 0) -> int:
+        end = self.end(topic, partition=partition)
+        first = self._client.offset_for(topic, self._partition, time)
+        if first is None:
+            return end
+        for record in self.read(topic, first):
+            if record.recorded >= time:
+                return record.offset
+        return end
+
+    def position_of(self, scope: Scope, source: str, event_id: str) -> Position | None:
+        self._check_open()
+        key = (str(scope), source, event_id)
+        with self._index.reading() as view:
+            found = view.known(DYNAMICS, [key]).get(key)
+        if found is None and self._behind(DYNAMICS):
+            self.fold_index(DYNAMICS)
+            with self._index.reading() as view:
+                found = view.known(DYNAMICS, [key]).get(key)
+        return None if found is None else Position(self.epoch, self._partition, found[0])
+
+    def last_input(self, scope: Scope) -> int | None:
+        self._check_open()
+        self.fold_index(DYNAMICS)
+        with self._index.reading() as view:
+            return view.last_input(str(scope))
+
+    def head(self, scope: Scope) -> str:
+        self._check_open()
+        self.fold_index(CHANGES)
+        with self._index.reading() as view:
+            return view.heads([str(scope)]).get(str(scope), "")
+
+    def wait(self, topic: str, after: int, timeout: float, *, partition: int = 0) -> bool:
+        deadline = time.monotonic() + timeout
+        if self.end(topic, partition=partition) > after:
+            return True
+        while (left := deadline - time.monotonic()) > 0:
+            self._check_open()
+            records, reached = self._client.fetch(topic, self._partition, after, _CHUNK, min(left, _POLL))
+            if records or reached > after:
+                return True
+        self._check_open()
+        return False
+
+    def _behind(self, topic: str) -> bool:
+        end = self._client.end(topic, self._partition)
+        with self._index.reading() as view:
+            return view.next_offset(topic) < end
+
+    def close(self) -> None:
+        self._closed.set()
+        self._index.close()
+
+    def _check_open(self) -> None:
+        if self._closed.is_set():
+            raise Closed("this log was closed: open it again")
+
+
+def outgoing(record: NewRecord, recorded: str) -> Outgoing:
+    """A planned record as it is sent."""
+    return Outgoing(record.key.scope, record.value, recorded, headers_of(Envelope.from_bytes(record.value)))
+
+
+def headers_of(event: Envelope) -> tuple[tuple[str, bytes], ...]:
+    """The CloudEvents headers of a structured-mode record: copies, for those who route by them."""
+    texts = {
+        "content-type": "application/cloudevents+json; charset=UTF-8",
+        "ce_specversion": event.specversion,
+        "ce_id": event.id,
+        "ce_source": event.source,
+        "ce_type": event.type,
+        "ce_subject": event.subject,
+        "ce_tenant": event.tenant,
+        "ce_time": event.time,
+    }
+    return tuple((name, text.encode("utf-8")) for name, text in texts.items())
+
+
+def _key(event: Envelope) -> Key:
+    return Key(str(event.scope), event.source, event.id)
+
+
+def _lookup(step: IndexStep, topic: str, keys: Sequence[Key]) -> Lookup:
+    known = step.known(topic, keys)
+
+    def lookup(key: Key) -> Known | None:
+        found = known.get(key)
+        return None if found is None else Known(*found)
+
+    return lookup

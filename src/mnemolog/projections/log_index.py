@@ -1,0 +1,266 @@
+"""What a partition of the log knows of itself beside Kafka: every id ever seen, the scopes' heads, the sessions' turns.
+
+Invariant: the tables say exactly what the topics hold below each `next_offset`; the first record of an id counts, and of the
+decisions only those that link. Any process may fold them on; the write lock makes it one at a time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, PrimaryKeyConstraint, Table, Text
+
+from ..processors.core.chain import valid_decisions
+from ..processors.core.ports import IndexStep, IndexView, Stored
+from ..schemas.codec import sha256_hex
+from ..schemas.envelope import Envelope
+from ..schemas.errors import LogError, Undecodable, UnknownLog
+from ..schemas.events import CHANGES, DYNAMICS, TOPICS
+from .dialect import Database, insert_new, upsert
+
+__all__ = ["SqlLogIndex"]
+
+_metadata = MetaData()
+_seen = Table(
+    "log_seen",
+    _metadata,
+    Column("topic", Integer, nullable=False),
+    Column("key", LargeBinary, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    Column("content", Text, nullable=False),
+    PrimaryKeyConstraint("topic", "key"),
+)
+# One row an input; a turn also has its session and its id. All three are hashes: names may be longer than an index takes.
+_inputs = Table(
+    "log_inputs",
+    _metadata,
+    Column("scope", LargeBinary, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    Column("session", LargeBinary),
+    Column("turn", LargeBinary),
+    Column("hidden", Integer, nullable=False),
+    PrimaryKeyConstraint("scope", "position"),
+)
+sa.Index("log_inputs_session", _inputs.c.scope, _inputs.c.session, _inputs.c.position)
+sa.Index("log_inputs_turn", _inputs.c.scope, _inputs.c.turn)
+_heads = Table(
+    "log_heads",
+    _metadata,
+    Column("scope", LargeBinary, primary_key=True),
+    Column("head", Text, nullable=False),
+)
+_offsets = Table(
+    "log_offsets",
+    _metadata,
+    Column("topic", Text, primary_key=True),
+    Column("next_offset", BigInteger, nullable=False),
+    Column("recorded", Text, nullable=False),
+)
+_meta = Table("log_meta", _metadata, Column("name", Text, primary_key=True), Column("value", Text, nullable=False))
+
+_CHUNK = 500
+
+Key = tuple[str, str, str]
+
+
+class SqlLogIndex:
+    """The index of one partition in a database of its own (`schema` on a server). Thread-safe. Raises UnknownLog where it was
+    made for another log."""
+
+    def __init__(self, database: Path | str, *, log_id: str, schema: str | None = None) -> None:
+        self._database = Database(database, schema=schema)
+        try:
+            with self._database.writing() as connection:
+                _metadata.create_all(connection)
+                connection.execute(insert_new(_meta, connection.dialect.name), [{"name": "log_id", "value": log_id}])
+                made_for = connection.execute(sa.select(_meta.c.value).where(_meta.c.name == "log_id")).scalar_one()
+            if made_for != log_id:
+                raise UnknownLog(
+                    f"the log's index in {schema or database} belongs to log {made_for}, not to {log_id}: the topics were made "
+                    "anew, or this is another installation's database; give each its own prefix"
+                )
+        except BaseException:
+            self._database.close()
+            raise
+
+    @contextmanager
+    def reading(self) -> Iterator[IndexView]:
+        with self._database.reading() as connection:
+            yield _Index(connection)
+
+    @contextmanager
+    def step(self) -> Iterator[IndexStep]:
+        with self._database.writing() as connection:
+            yield _Index(connection)
+
+    def close(self) -> None:
+        self._database.close()
+
+
+class _Index:
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+        self._dialect = connection.dialect.name
+
+    def next_offset(self, topic: str) -> int:
+        found = self._connection.execute(_NEXT, {"name": topic}).scalar_one_or_none()
+        return 0 if found is None else int(found)
+
+    def latest(self) -> str:
+        return str(self._connection.execute(_LATEST).scalar_one())
+
+    def known(self, topic: str, keys: Sequence[Key]) -> dict[Key, tuple[int, str]]:
+        by_hash = {_key(key): key for key in keys}
+        hashes = list(by_hash)
+        found: dict[Key, tuple[int, str]] = {}
+        for start in range(0, len(hashes), _CHUNK):
+            rows = self._connection.execute(_KNOWN, {"number": _number(topic), "keys": hashes[start : start + _CHUNK]})
+            for key, position, content in rows:
+                found[by_hash[bytes(key)]] = (position, content)
+        return found
+
+    def heads(self, scopes: Sequence[str]) -> dict[str, str]:
+        by_hash = {_short(scope): scope for scope in scopes}
+        hashes = list(by_hash)
+        found: dict[str, str] = {}
+        for start in range(0, len(hashes), _CHUNK):
+            for scope, head in self._connection.execute(_HEADS, {"scopes": hashes[start : start + _CHUNK]}):
+                found[by_hash[bytes(scope)]] = head
+        return found
+
+    def last_input(self, scope: str) -> int | None:
+        found: int | None = self._connection.execute(_LAST, {"scope": _short(scope)}).scalar_one()
+        return found
+
+    def session_turns(self, scope: str, session: str, before: int, limit: int) -> list[int]:
+        rows = self._connection.execute(
+            _SESSION, {"scope": _short(scope), "session": _short(session), "before": before, "most": limit}
+        )
+        return sorted(rows.scalars())
+
+    def turn_at(self, scope: str, turn_id: str) -> int | None:
+        found: int | None = self._connection.execute(_TURN, {"scope": _short(scope), "turn": _short(turn_id)}).scalar_one()
+        return found
+
+    def fold(self, topic: str, records: Sequence[Stored], next_offset: int) -> None:
+        stands = self.next_offset(topic)
+        fresh = [record for record in records if record.offset >= stands]
+        if next_offset <= stands and not fresh:
+            return
+        if topic == CHANGES:
+            self._fold_decisions(fresh)
+        else:
+            self._fold_events(topic, fresh)
+        recorded = max((record.recorded for record in fresh), default="")
+        row = {"topic": topic, "next_offset": max(next_offset, stands), "recorded": max(recorded, self._recorded(topic))}
+        self._connection.execute(upsert(_offsets, self._dialect), [row])
+
+    def _recorded(self, topic: str) -> str:
+        found = self._connection.execute(sa.select(_offsets.c.recorded).where(_offsets.c.topic == topic)).scalar_one_or_none()
+        return "" if found is None else str(found)
+
+    def _fold_events(self, topic: str, records: Sequence[Stored]) -> None:
+        """The first record of each id; bytes that are no event have none, and are passed over."""
+        events: list[tuple[Key, Stored, Envelope]] = []
+        for record in records:
+            try:
+                envelope = Envelope.from_bytes(record.value)
+            except Undecodable:
+                continue
+            events.append(((record.scope, envelope.source, envelope.id), record, envelope))
+        known = self.known(topic, [key for key, _, _ in events])
+        seen: list[dict[str, object]] = []
+        inputs: list[dict[str, object]] = []
+        for key, record, envelope in events:
+            if key in known:
+                continue
+            content = envelope.content_hash if topic == DYNAMICS else ""
+            known[key] = (record.offset, content)
+            seen.append({"topic": _number(topic), "key": _key(key), "position": record.offset, "content": content})
+            if topic == DYNAMICS:
+                inputs.append(_input_row(record, envelope))
+        if seen:
+            self._connection.execute(sa.insert(_seen), seen)
+        if inputs:
+            self._connection.execute(sa.insert(_inputs), inputs)
+        if topic == DYNAMICS:
+            for _, record, envelope in events:
+                self._hide(record, envelope)
+
+    def _hide(self, record: Stored, envelope: Envelope) -> None:
+        """What was taken back is in no later turn's window."""
+        here = (_inputs.c.scope == _short(record.scope), _inputs.c.position < record.offset)
+        if envelope.type == "erasure.requested":
+            self._connection.execute(sa.update(_inputs).where(*here).values(hidden=1))
+        elif envelope.type == "retraction.requested" and envelope.data.get("target") == "turn":
+            said = _inputs.c.turn == _short(str(envelope.data.get("target_id")))
+            self._connection.execute(sa.update(_inputs).where(*here, said).values(hidden=1))
+
+    def _fold_decisions(self, records: Sequence[Stored]) -> None:
+        before = self.heads(list(dict.fromkeys(record.scope for record in records)))
+        heads = dict(before)
+        seen: list[dict[str, object]] = []
+        for record in records:
+            try:
+                for valid in valid_decisions((record,), heads):
+                    key = (record.scope, valid.envelope.source, valid.envelope.id)
+                    seen.append({"topic": _number(CHANGES), "key": _key(key), "position": record.offset, "content": valid.hash})
+            except Undecodable:
+                continue
+        if seen:
+            self._connection.execute(insert_new(_seen, self._dialect), seen)
+        moved = [{"scope": _short(scope), "head": head} for scope, head in heads.items() if before.get(scope) != head]
+        if moved:
+            self._connection.execute(upsert(_heads, self._dialect), moved)
+
+
+def _input_row(record: Stored, envelope: Envelope) -> dict[str, object]:
+    turn = envelope.type == "turn.recorded"
+    return {
+        "scope": _short(record.scope),
+        "position": record.offset,
+        "session": _short(str(envelope.data.get("session", "default"))) if turn else None,
+        "turn": _short(envelope.id) if turn else None,
+        "hidden": 0,
+    }
+
+
+def _number(topic: str) -> int:
+    if topic not in TOPICS:
+        raise LogError(f"there is no topic {topic!r}")
+    return TOPICS.index(topic)
+
+
+def _key(key: Key) -> bytes:
+    return hashlib.sha256("\0".join(key).encode("utf-8", "surrogatepass")).digest()
+
+
+def _short(name: str) -> bytes:
+    return bytes.fromhex(sha256_hex(name.encode("utf-8", "surrogatepass"))[:32])
+
+
+_NEXT = sa.select(_offsets.c.next_offset).where(_offsets.c.topic == sa.bindparam("name"))
+_LATEST = sa.select(sa.func.coalesce(sa.func.max(_offsets.c.recorded), ""))
+_KNOWN = sa.select(_seen.c.key, _seen.c.position, _seen.c.content).where(
+    _seen.c.topic == sa.bindparam("number"), _seen.c.key.in_(sa.bindparam("keys", expanding=True))
+)
+_HEADS = sa.select(_heads.c.scope, _heads.c.head).where(_heads.c.scope.in_(sa.bindparam("scopes", expanding=True)))
+_LAST = sa.select(sa.func.max(_inputs.c.position)).where(_inputs.c.scope == sa.bindparam("scope"))
+_SESSION = (
+    sa.select(_inputs.c.position)
+    .where(
+        _inputs.c.scope == sa.bindparam("scope"),
+        _inputs.c.session == sa.bindparam("session"),
+        _inputs.c.position < sa.bindparam("before"),
+        _inputs.c.hidden == 0,
+    )
+    .order_by(_inputs.c.position.desc())
+    .limit(sa.bindparam("most"))
+)
+_TURN = sa.select(sa.func.min(_inputs.c.position)).where(
+    _inputs.c.scope == sa.bindparam("scope"), _inputs.c.turn == sa.bindparam("turn"), _inputs.c.hidden == 0
+)
