@@ -2,27 +2,60 @@
 
 from __future__ import annotations
 
+import os
+import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from qdrant_client import QdrantClient
 
 from mnemolog.adapters.vectors.edge import EdgeVectors
+from mnemolog.adapters.vectors.qdrant import QdrantVectors
+from mnemolog.adapters.vectors.qdrant_server import connect
 from mnemolog.adapters.vectors.scan import ScanVectors
 from mnemolog.processors.core.ports import VectorStore
-from mnemolog.schemas.errors import Closed
+from mnemolog.schemas.errors import Closed, EmbedderMismatch
 
 DIM = 16
 A, B = "acme/user:1", "acme/user:2"
 
 
-@pytest.fixture(params=["edge", "scan"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorStore]:
-    made: VectorStore = EdgeVectors(tmp_path / "vectors", DIM, "test/16") if request.param == "edge" else ScanVectors(DIM)
+SERVER = os.environ.get("MNEMOLOG_QDRANT_URL", "")
+KINDS = ["edge", "scan", "qdrant", *(["qdrant server"] if SERVER else [])]
+"""`qdrant` is the client's own engine; a server is there where its address is given."""
+
+
+@contextmanager
+def opened(kind: str, path: Path) -> Iterator[VectorStore]:
+    """An empty store of that kind."""
+    made: VectorStore
+    if kind == "scan":
+        made = ScanVectors(DIM)
+    elif kind == "edge":
+        made = EdgeVectors(path / "vectors", DIM, "test/16")
+    else:
+        client = QdrantClient(":memory:") if kind == "qdrant" else connect(SERVER)
+        collection = f"test-{uuid.uuid4().hex}"
+        try:
+            made = QdrantVectors(client, collection, DIM, "test/16")
+            yield made
+            made.close()
+        finally:
+            client.delete_collection(collection)
+            client.close()
+        return
     yield made
     made.close()
+
+
+@pytest.fixture(params=KINDS)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorStore]:
+    with opened(request.param, tmp_path) as made:
+        yield made
 
 
 def unit(*parts: float) -> NDArray[np.float32]:
@@ -93,6 +126,22 @@ def test_ties_come_in_order_of_ids(store: VectorStore) -> None:
     assert ids(store, [A], unit(1)) == ["a", "b", "c"]
 
 
+def test_ties_at_the_limit_are_cut_in_order_of_ids(store: VectorStore) -> None:
+    store.upsert(A, "turn", [(f"{at:02}", at, unit(1)) for at in (*range(30, 60), *range(30))])
+    store.upsert(A, "turn", [("best", 99, unit(1, 0.1))])
+    assert ids(store, [A], unit(1, 0.1), limit=4) == ["best", "00", "01", "02"]
+
+
+def test_a_vector_of_another_dimension_is_refused_as_another_embedders(store: VectorStore) -> None:
+    store.upsert(A, "turn", [("1", 1, unit(1))])
+    other = np.ones(DIM + 1, np.float32)
+    with pytest.raises(EmbedderMismatch, match="rebuild"):
+        store.upsert(A, "turn", [("2", 2, unit(1)), ("3", 3, other)])
+    with pytest.raises(EmbedderMismatch, match="rebuild"):
+        store.search([A], "turn", other, 1)
+    assert ids(store, [A], unit(1)) == ["1"]
+
+
 def test_a_deleted_point_is_gone_in_its_scope_only(store: VectorStore) -> None:
     for scope in (A, B):
         store.upsert(scope, "turn", [("1", 1, unit(1)), ("2", 2, unit(1, 1)), ("3", 3, unit(1, 2))])
@@ -125,20 +174,27 @@ def test_a_closed_store_says_so(store: VectorStore) -> None:
         store.search([A], "turn", unit(1), 1)
     with pytest.raises(Closed):
         store.upsert(A, "turn", [("1", 1, unit(1))])
+    with pytest.raises(Closed):
+        store.delete(A, ["1"])
+    with pytest.raises(Closed):
+        store.flush(1)
 
 
-def test_both_stores_answer_alike(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "scan"])
+def test_all_stores_answer_alike(kind: str, tmp_path: Path) -> None:
     generator = np.random.default_rng(7)
     vectors = generator.standard_normal((300, DIM)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     points = [(str(at), at, vector) for at, vector in enumerate(vectors)]
-    edge, scan = EdgeVectors(tmp_path / "vectors", DIM, "test/16"), ScanVectors(DIM)
-    for one in (edge, scan):
-        one.upsert(A, "turn", points)
-    for wanted in vectors[:10]:
-        left, right = (one.search([A], "turn", wanted, 20) for one in (edge, scan))
-        assert {hit.point_id: hit.score for hit in left} == pytest.approx({hit.point_id: hit.score for hit in right}, abs=2e-3)
-    edge.close()
+    scan = ScanVectors(DIM)
+    with opened(kind, tmp_path) as store:
+        for one in (store, scan):
+            one.upsert(A, "turn", points)
+        for wanted in vectors[:10]:
+            left, right = (one.search([A], "turn", wanted, 20) for one in (store, scan))
+            assert {hit.point_id: hit.score for hit in left} == pytest.approx(
+                {hit.point_id: hit.score for hit in right}, abs=1e-3
+            )
 
 
 def test_a_scan_reads_what_came_since_it_last_looked() -> None:

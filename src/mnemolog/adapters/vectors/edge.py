@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import threading
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +16,8 @@ from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from ...processors.core.ports import VectorHit
-from ...schemas.codec import NAMESPACE
 from ...schemas.errors import Busy, Closed, EmbedderMismatch, NotOurs
+from .points import Point, check_dim, nearest, newest, point_key
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard, Filter
@@ -61,23 +60,24 @@ class EdgeVectors:
         """The dynamics offset from which to fill on, as of the last flush."""
         return self._next_offset
 
-    def upsert(self, scope: str, kind: str, points: Sequence[tuple[str, int, NDArray[np.float32]]]) -> None:
+    def upsert(self, scope: str, kind: str, points: Sequence[Point]) -> None:
         """Points (id, position, vector); of one id the highest position stands."""
-        from qdrant_edge import Point, UpdateOperation
+        from qdrant_edge import Point as EdgePoint
+        from qdrant_edge import UpdateOperation
 
-        newest: dict[str, tuple[str, int, NDArray[np.float32]]] = {}
-        for point in points:
-            if point[0] not in newest or newest[point[0]][1] <= point[1]:
-                newest[point[0]] = point
+        held = newest(points)
+        for _, _, vector in held:
+            check_dim(vector, self._dim)
         with self._mutex:
             shard = self._open_shard()
-            held = list(newest.values())
             for start in range(0, len(held), _BATCH):
-                batch = {_uuid(scope, kind, point[0]): point for point in held[start : start + _BATCH]}
+                batch = {point_key(scope, kind, point[0]): point for point in held[start : start + _BATCH]}
                 there = shard.retrieve(list(batch), with_payload=["position"], with_vector=False)
                 standing = {str(record.id): int((record.payload or {})["position"]) for record in there}
                 fresh = [
-                    Point(key, vector.tolist(), {"in": _part(scope, kind), "scope": scope, "id": name, "position": position})
+                    EdgePoint(
+                        key, vector.tolist(), {"in": _part(scope, kind), "scope": scope, "id": name, "position": position}
+                    )
                     for key, (name, position, vector) in batch.items()
                     if standing.get(key, position) <= position
                 ]
@@ -106,19 +106,17 @@ class EdgeVectors:
         """The nearest points of these scopes, best first; ties by id."""
         from qdrant_edge import Query, QueryRequest
 
+        check_dim(vector, self._dim)
         if not scopes or limit < 1:
             return []
+        wanted, within = Query.Nearest(vector.tolist()), _within([_part(scope, kind) for scope in scopes])
+
+        def ask(limit: int) -> list[VectorHit]:
+            found = self._open_shard().query(QueryRequest(limit=limit, query=wanted, filter=within, with_payload=["id"]))
+            return [VectorHit(str((point.payload or {})["id"]), float(point.score)) for point in found]
+
         with self._mutex:
-            found = self._open_shard().query(
-                QueryRequest(
-                    limit=limit,
-                    query=Query.Nearest(vector.tolist()),
-                    filter=_within([_part(scope, kind) for scope in scopes]),
-                    with_payload=["id"],
-                )
-            )
-        hits = [VectorHit(str((point.payload or {})["id"]), float(point.score)) for point in found]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.point_id))
+            return nearest(ask, limit)
 
     def flush(self, next_offset: int) -> None:
         """Makes all upserts so far durable, and then `next_offset`."""
@@ -189,10 +187,6 @@ class EdgeVectors:
 def _part(scope: str, kind: str) -> str:
     """One value to filter by; neither part can hold a line break."""
     return f"{kind}\n{scope}"
-
-
-def _uuid(scope: str, kind: str, point_id: str) -> str:
-    return str(uuid.uuid5(NAMESPACE, f"{_part(scope, kind)}\n{point_id}"))
 
 
 def _within(parts: list[str]) -> Filter:

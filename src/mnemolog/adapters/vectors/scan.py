@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from ...processors.core.ports import VectorHit
 from ...schemas.errors import Closed
+from .points import Point, check_dim, in_order, newest
 
 __all__ = ["ReadPoints", "ScanVectors"]
 
-Points = Iterable[tuple[str, int, NDArray[np.float32]]]
+Points = Iterable[Point]
 ReadPoints = Callable[[str, str, int], Points]
 """(scope, kind, after) -> the points (id, position, vector) with a position above `after`, in order of positions."""
 
@@ -42,20 +43,25 @@ class ScanVectors:
     def next_offset(self) -> int:
         return self._next_offset
 
-    def upsert(self, scope: str, kind: str, points: Sequence[tuple[str, int, NDArray[np.float32]]]) -> None:
+    def upsert(self, scope: str, kind: str, points: Sequence[Point]) -> None:
         """Points (id, position, vector); of one id the highest position stands."""
+        held = newest(points)
+        for _, _, vector in held:
+            check_dim(vector, self._dim)
         with self._lock:
-            self._part(scope, kind).put(points)
+            self._part(scope, kind).put(held)
 
     def delete(self, scope: str, point_ids: Sequence[str]) -> None:
         """Takes the points of these ids out, of every kind."""
         with self._lock:
+            self._open()
             for key, part in self._parts.items():
                 if key[0] == scope:
                     part.drop(point_ids)
 
     def search(self, scopes: Sequence[str], kind: str, vector: NDArray[np.float32], limit: int) -> list[VectorHit]:
         """The nearest points of these scopes, best first; ties by id."""
+        check_dim(vector, self._dim)
         if limit < 1:
             return []
         wanted = _rounded(vector)
@@ -67,7 +73,7 @@ class ScanVectors:
                     part.put(self._read(scope, kind, part.newest))
                 hits += part.nearest(wanted, limit)
             self._trim()
-        return sorted(hits, key=lambda hit: (-hit.score, hit.point_id))[:limit]
+        return in_order(hits)[:limit]
 
     def flush(self, next_offset: int) -> None:
         """Remembers `next_offset`; nothing here outlives the process."""
