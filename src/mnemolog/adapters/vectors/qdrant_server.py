@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from json import JSONDecodeError
 from urllib.parse import unquote, urlsplit
 
 import httpx
@@ -69,7 +70,10 @@ def told_plainly(collection: str) -> Iterator[None]:
     except ResponseHandlingException as error:
         if isinstance(error.source, httpx.HTTPError):
             raise Unavailable(f"the Qdrant server cannot be reached: {_first_line(error.source)}") from error
-        raise Misconfigured(f"what answers is no Qdrant server that mnemolog knows: {_first_line(error.source)}") from error
+        raise _unknown(error.source) from error
+    except (AssertionError, JSONDecodeError) as error:
+        # So the client finds an empty answer, and one that is not JSON.
+        raise _unknown(error) from error
     except UnexpectedResponse as error:
         said = error.content.decode("utf-8", "replace")
         gone, away = error.status_code == 404, error.status_code in _BUSY
@@ -83,6 +87,10 @@ def told_plainly(collection: str) -> Iterator[None]:
         if isinstance(error, MnemologError) or not ("not found" in str(error) or "dimension" in str(error)):
             raise
         raise _plain(collection, str(error), gone="not found" in str(error), away=False) from error
+
+
+def _unknown(error: Exception) -> Misconfigured:
+    return Misconfigured(f"what answers is no Qdrant server that mnemolog knows: {_first_line(error)}")
 
 
 def _plain(collection: str, said: str, *, gone: bool, away: bool) -> MnemologError:
