@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -38,22 +38,30 @@ class Cursor(NamedTuple):
 
 
 class StoreBase:
-    """Opens `database`: the path of a SQLite file, `:memory:`, or the URL of another SQL database.
+    """Opens `database`: the path of a SQLite file, `:memory:`, or the URL of a PostgreSQL server, where everything lies in
+    `schema`. Connections to a server are shared by all stores of its URL in a process; Unavailable where it is down, which may
+    be raised by any method: the store works again once the server does.
 
     With `log_id` the store belongs to that log: UnknownLog where it was built from another one. NewerVersion where a newer
     mnemolog wrote it. `durable=False` trades safety for speed and is for throw-away copies.
     """
 
-    def __init__(self, database: Path | str, *, log_id: str | None = None, durable: bool = True) -> None:
-        self._database = Database(database, durable=durable)
+    def __init__(
+        self, database: Path | str, *, schema: str | None = None, log_id: str | None = None, durable: bool = True
+    ) -> None:
+        self._database = Database(database, schema=schema, durable=durable)
         self._expected_log = log_id
         self._ready = False
         self._empty: Database | None = None
         self._scope_ids: dict[str, int] = {}
         self._local = threading.local()
         self._dialect = self._database.engine.dialect.name
-        with self._database.reading() as connection:
-            self._check(connection)
+        try:
+            with self._database.reading() as connection:
+                self._check(connection)
+        except BaseException:
+            self._database.close()
+            raise
 
     @property
     def read_only(self) -> bool:
@@ -63,6 +71,11 @@ class StoreBase:
     def path(self) -> Path | None:
         """The SQLite file; None for a database in memory or on a server."""
         return self._database.path
+
+    @property
+    def schema(self) -> str | None:
+        """The schema on a server; None for SQLite."""
+        return self._database.schema
 
     @property
     def log_id(self) -> str | None:
@@ -133,7 +146,7 @@ class StoreBase:
         """Whether our tables are there; raises where they are not for us."""
         if self._ready:
             return True
-        if not sa.inspect(connection).has_table(store_meta.name):
+        if not self._database.has_table(connection, store_meta.name):
             return False
         meta = self._meta(connection)
         if "schema_version" not in meta:
@@ -294,6 +307,10 @@ class StoreBase:
                 found += [(names[number], key, bytes(blob)) for key, blob in connection.execute(query)]
             return found
 
+    def alone(self, purpose: str) -> AbstractContextManager[None]:
+        """On a server: a lock for one process at a time, Busy where another one has it."""
+        return self._database.alone(purpose)
+
     # -- versions of the tables ----------------------------------------------------------------------------------------
 
     def make_version(self, version: int) -> None:
@@ -305,7 +322,10 @@ class StoreBase:
             tables(version).metadata.create_all(connection)
 
     def drop_version(self, version: int) -> None:
-        """Drops the tables of a version that is not live."""
+        """Drops the tables of a version that is not live. On a server it waits for the readers that began before; where they
+        take too long the tables stay, unused, until they are dropped again."""
+        if not self._database.outwait_readers():
+            return
         with self.writing() as (connection, current):
             if version == current.version:
                 raise ValueError(f"version {version} is the live one")
@@ -314,7 +334,7 @@ class StoreBase:
     def table_versions(self) -> list[int]:
         """All versions whose tables are there, wholly or in part, sorted."""
         with self.reading() as (connection, _):
-            names = sa.inspect(connection).get_table_names()
+            names = self._database.table_names(connection)
         known = {f"{PREFIX}{table}" for table in PROJECTED}
         parts = [name.rpartition("_") for name in names]
         return sorted({int(tail) for head, _, tail in parts if head in known and tail.isdigit()})

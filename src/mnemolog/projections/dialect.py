@@ -20,8 +20,10 @@ from sqlalchemy import event, exc
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.pool import StaticPool
 
-from ..schemas.errors import Closed, MnemologError, NotOurs, ReadOnly
+from ..schemas.errors import Busy, Closed, MnemologError, NotOurs, ReadOnly
 from ..schemas.storage import storage_error
+from .columns import conflict_key
+from .postgres import DEFAULT_SCHEMA, LOCK_SECONDS, Server, advisory_number, check_schema, join
 
 __all__ = ["Database", "insert_new", "upsert"]
 
@@ -30,26 +32,40 @@ BUSY_SECONDS = 30
 
 _WRITE = {"mnemolog_write": True}
 
+_OPEN = sa.text(
+    "SELECT virtualtransaction FROM pg_locks JOIN pg_stat_activity USING (pid) "
+    "WHERE locktype = 'virtualxid' AND datname = current_database() AND pid <> pg_backend_pid()"
+)
+"""The transactions of this database that are open."""
+
 
 class Database:
-    """An engine with short transactions. `target` is the path of a SQLite file, `:memory:`, or an SQLAlchemy URL.
+    """An engine with short transactions. `target` is the path of a SQLite file, `:memory:`, or the URL of a PostgreSQL server.
 
-    Any number of threads and processes may use one file; an in-memory database belongs to this object and serves one
-    transaction at a time.
+    Any number of threads and processes may use one file or server; an in-memory database belongs to this object and serves
+    one transaction at a time. On a server everything lies in `schema` (by default `mnemolog`), which comes with the first
+    write, and all databases of one URL in a process share its connections.
     """
 
-    def __init__(self, target: Path | str, *, durable: bool = True) -> None:
+    def __init__(self, target: Path | str, *, schema: str | None = None, durable: bool = True) -> None:
         self.target = target
         self.path: Path | None = None
+        self.schema: str | None = None
+        self._server: Server | None = None
         self.read_only = False
         self._closed = False
         self._pid = os.getpid()
         self._guard: threading.RLock | None = None
+        self._made = False
         self._durable = durable
         if isinstance(target, str) and "://" in target:
-            self.engine = sa.create_engine(target)
-            if self.engine.dialect.name == "sqlite":
-                raise ValueError("give the path of a SQLite file, not a URL")
+            self.schema = check_schema(DEFAULT_SCHEMA if schema is None else schema)
+            self._server = join(target)
+            self.target = f"{self._server.shown} (schema {self.schema})"
+            self.engine = self._server.engine
+            here = self.engine.execution_options(schema_translate_map={None: self.schema})
+            self._reader: sa.Engine = here.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            self._writer: sa.Engine = here
         elif str(target) == ":memory:":
             self._guard = threading.RLock()
             self.engine = sa.create_engine(
@@ -61,12 +77,14 @@ class Database:
             uri = self._sqlite_uri(path)
             self.engine = sa.create_engine("sqlite://", poolclass=sa.QueuePool, creator=lambda: self._connect_sqlite(uri))
             self._listen()
+        if self._server is None:
+            self._reader, self._writer = self.engine, self.engine.execution_options(**_WRITE)
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """One snapshot: all statements inside see the same state."""
         self._check_open()
-        with self._guard or nullcontext(), self._errors(), self.engine.connect() as connection, connection.begin():
+        with self._guard or nullcontext(), self._errors(), self._reader.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
@@ -78,15 +96,74 @@ class Database:
         with (
             self._guard or nullcontext(),
             self._errors(),
-            self.engine.connect().execution_options(**_WRITE) as connection,
+            self._writer.connect() as connection,
             connection.begin(),
         ):
+            if self._server is not None:
+                self._begin_write(connection)
             yield connection
+        self._made = True
+
+    @contextmanager
+    def alone(self, purpose: str) -> Iterator[None]:
+        """Only one at a time, in all processes: Busy where another one is at it. On a server only (a file has locks of its
+        own); the lock is gone with the connection that holds it."""
+        self._check_open()
+        number = advisory_number(f"{self.schema}:{purpose}")
+        with self._errors(), self.engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+            if not connection.execute(sa.select(sa.func.pg_try_advisory_lock(number))).scalar_one():
+                raise Busy(f"another {purpose} of {self.target} is running: wait for it")
+            try:
+                yield
+            finally:
+                try:
+                    connection.execute(sa.select(sa.func.pg_advisory_unlock(number)))
+                except exc.DBAPIError:
+                    connection.invalidate()  # the lock goes with it
+
+    def outwait_readers(self) -> bool:
+        """Waits, on a server, until every transaction that is open now has ended, at most as long as for a writer. Then nobody
+        reads by what was true before, and tables that are out of use may be dropped; dropping them at once would take them
+        from under a reader, and wait for it with everything locked. False where some are still open."""
+        if self._server is None:
+            return True
+        self._check_open()
+        deadline = time.monotonic() + LOCK_SECONDS
+        with self._errors(), self.engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+            before = set(connection.execute(_OPEN).scalars())
+            while before:
+                if time.monotonic() > deadline:
+                    return False
+                time.sleep(0.02)
+                before &= set(connection.execute(_OPEN).scalars())
+        return True
+
+    def has_table(self, connection: sa.Connection, name: str) -> bool:
+        return sa.inspect(connection).has_table(name, schema=self.schema)
+
+    def table_names(self, connection: sa.Connection) -> list[str]:
+        return sa.inspect(connection).get_table_names(schema=self.schema)
 
     def close(self) -> None:
-        """Closes every connection that is not in use, and lets nobody open a new one. May be called twice."""
+        """Closes every connection that is not in use and not shared, and lets nobody open a new one. May be called twice."""
+        if self._closed:
+            return
         self._closed = True
-        self.engine.dispose()
+        if self._server is None:
+            self.engine.dispose()
+        else:
+            self._server.leave()
+
+    def _begin_write(self, connection: sa.Connection) -> None:
+        """What BEGIN IMMEDIATE is to a file: the lock comes before the first look, and every later statement sees what was
+        committed before it. Making the schema, and tables in it, at the same time as others would fail without it."""
+        taken: list[sa.ColumnElement[Any]] = [sa.func.pg_advisory_xact_lock(advisory_number(f"{self.schema}"))]
+        if not self._durable:
+            taken.append(sa.func.set_config("synchronous_commit", "off", True))
+        connection.execute(sa.select(*taken))
+        # IF NOT EXISTS alone would ask for the right to make schemas even where it is there.
+        if not self._made and connection.execute(sa.select(sa.func.to_regnamespace(self.schema))).scalar_one() is None:
+            connection.execute(sa.schema.CreateSchema(self.schema or "", if_not_exists=True))
 
     def _check_open(self) -> None:
         """Raises Closed after `close()`; in a child made by fork leaves the parent's connections alone, unused and open."""
@@ -94,18 +171,23 @@ class Database:
             raise Closed("the read models were closed: open the memory again")
         if os.getpid() != self._pid:
             self._pid = os.getpid()
-            self.engine.dispose(close=False)
+            if self._server is None:
+                self.engine.dispose(close=False)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
         try:
             yield
-        except exc.DBAPIError as error:
+        except (exc.DBAPIError, exc.TimeoutError) as error:
             raise self._translated(error) or error from error
 
-    def _translated(self, error: exc.DBAPIError) -> MnemologError | None:
-        if not isinstance(error.orig, sqlite3.Error) or isinstance(
-            error.orig, sqlite3.ProgrammingError | sqlite3.InterfaceError
+    def _translated(self, error: exc.DBAPIError | exc.TimeoutError) -> MnemologError | None:
+        if self._server is not None:
+            return self._server.error(error)
+        if (
+            isinstance(error, exc.TimeoutError)
+            or not isinstance(error.orig, sqlite3.Error)
+            or isinstance(error.orig, sqlite3.ProgrammingError | sqlite3.InterfaceError)
         ):
             return None
         return storage_error(str(self.target), str(error.orig), BUSY_SECONDS)
@@ -185,7 +267,8 @@ def upsert(table: sa.Table, dialect: str, update: dict[str, Any] | Sequence[str]
         update = {
             name: value(table.c[name], statement.excluded[name]) if callable(value) else value for name, value in update.items()
         }
-    result: sa.Insert = statement.on_conflict_do_update(index_elements=keys, set_=update)
+    elements = [conflict_key(table.c[name]) if dialect == "postgresql" else name for name in keys]
+    result: sa.Insert = statement.on_conflict_do_update(index_elements=elements, set_=update)
     return result
 
 

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam
 
 from .cells import ENDS
+from .columns import StoredText, same_text
 from .dialect import insert_new, upsert
 from .tables import Tables
 
@@ -38,7 +39,7 @@ class Statements:
         )
         self.form_named = sa.update(t.forms).where(*self.scoped_form).values(name=bindparam("b_name"))
         self.form_retired = sa.update(t.forms).where(*self.scoped_form).values(status="retired")
-        moment = bindparam("b_time", type_=sa.Text)
+        moment = bindparam("b_time", type_=StoredText)
         self.form_touched = (
             sa.update(t.forms)
             .where(*self.scoped_form)
@@ -51,8 +52,8 @@ class Statements:
         slot = (
             t.slots.c.scope_id == bindparam("b_scope"),
             t.slots.c.form_id == bindparam("b_form"),
-            t.slots.c.slot == bindparam("b_slot"),
-            t.slots.c.element == bindparam("b_element"),
+            same_text(t.slots.c.slot, bindparam("b_slot", type_=StoredText), dialect),
+            same_text(t.slots.c.element, bindparam("b_element", type_=StoredText), dialect),
         )
         self.pointer_dropped = sa.delete(t.slots).where(*slot, t.slots.c.lane == bindparam("b_lane"))
         self.pointer_ended = sa.delete(t.slots).where(*slot, t.slots.c.version == bindparam("b_version"))
@@ -64,7 +65,7 @@ class Statements:
             .where(
                 t.versions.c.scope_id == bindparam("b_scope"),
                 t.versions.c.form_id == bindparam("b_form"),
-                t.versions.c.slot == bindparam("b_slot"),
+                same_text(t.versions.c.slot, bindparam("b_slot", type_=StoredText), dialect),
                 t.versions.c.version == bindparam("b_version"),
             )
             .values(pieces=bindparam("b_pieces"), confidence=bindparam("b_confidence"))
@@ -73,7 +74,7 @@ class Statements:
         self.evidence_dropped = sa.delete(t.evidence).where(
             t.evidence.c.scope_id == bindparam("b_scope"),
             t.evidence.c.form_id == bindparam("b_form"),
-            t.evidence.c.slot == bindparam("b_slot"),
+            same_text(t.evidence.c.slot, bindparam("b_slot", type_=StoredText), dialect),
             t.evidence.c.version == bindparam("b_version"),
             t.evidence.c.seq >= ENDS,
             t.evidence.c.seq < bindparam("b_below"),

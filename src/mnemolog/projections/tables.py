@@ -8,7 +8,9 @@ from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import BigInteger, Column, Float, Index, Integer, LargeBinary, MetaData, PrimaryKeyConstraint, Table, Text
+from sqlalchemy import BigInteger, Column, Float, Index, Integer, LargeBinary, MetaData, PrimaryKeyConstraint, Table
+
+from .columns import LONG, StoredText, conflict_key, long_text
 
 __all__ = [
     "PREFIX",
@@ -35,19 +37,24 @@ scopes = Table(
     PREFIX + "scopes",
     common,
     Column("scope_id", Integer, primary_key=True),
-    Column("key", Text, nullable=False, unique=True),
-    Column("tenant", Text, nullable=False, index=True),
+    Column("key", StoredText, nullable=False, unique=True),
+    Column("tenant", StoredText, nullable=False, index=True),
 )
-store_meta = Table(PREFIX + "meta", common, Column("name", Text, primary_key=True), Column("value", Text, nullable=False))
+store_meta = Table(
+    PREFIX + "meta", common, Column("name", StoredText, primary_key=True), Column("value", StoredText, nullable=False)
+)
 active_versions = Table(
-    PREFIX + "active_versions", common, Column("projection", Text, primary_key=True), Column("version", Integer, nullable=False)
+    PREFIX + "active_versions",
+    common,
+    Column("projection", StoredText, primary_key=True),
+    Column("version", Integer, nullable=False),
 )
 vectors = Table(
     PREFIX + "vectors",
     common,
-    Column("embedder", Text, nullable=False),
+    Column("embedder", StoredText, nullable=False),
     Column("scope_id", Integer, nullable=False),
-    Column("content_key", Text, nullable=False),
+    Column("content_key", StoredText, nullable=False),
     Column("vector", LargeBinary, nullable=False),
     PrimaryKeyConstraint("embedder", "scope_id", "content_key"),
 )
@@ -73,11 +80,11 @@ PROJECTED = (
 
 
 def _text(name: str) -> Column[str]:
-    return Column(name, Text, nullable=False)
+    return Column(name, StoredText, nullable=False)
 
 
 def _number(name: str) -> Column[int]:
-    return Column(name, BigInteger, nullable=False)
+    return Column(name, BigInteger, nullable=False, autoincrement=False)
 
 
 def _hidden() -> Column[int]:
@@ -107,8 +114,8 @@ class Tables:
             "slots",
             _number("scope_id"),
             _text("form_id"),
-            _text("slot"),
-            _text("element"),
+            long_text("slot"),
+            long_text("element"),
             _number("lane"),
             _number("version"),
             key=("scope_id", "form_id", "slot", "element", "lane"),
@@ -118,17 +125,17 @@ class Tables:
             _number("scope_id"),
             _text("form_id"),
             _text("form_type"),
-            _text("slot"),
+            long_text("slot"),
             _text("element"),
             _number("version"),
-            Column("value", Text),
+            Column("value", StoredText),
             _text("status"),
             _text("reason"),
             Column("confidence", Float, nullable=False),
             _text("authority"),
             _text("valid_from"),
             Column("supersedes", BigInteger),
-            Column("before", Text),
+            Column("before", StoredText),
             _text("cause"),
             _number("pieces"),
             _number("position"),
@@ -147,7 +154,7 @@ class Tables:
             "evidence",
             _number("scope_id"),
             _text("form_id"),
-            _text("slot"),
+            long_text("slot"),
             _number("version"),
             _number("seq"),
             _text("turn_id"),
@@ -204,7 +211,7 @@ class Tables:
             _text("form_type"),
             _text("name"),
             _text("slot"),
-            Column("value", Text),
+            Column("value", StoredText),
             _text("why"),
             _text("question"),
             Column("confidence", Float, nullable=False),
@@ -243,7 +250,7 @@ class Tables:
             _text("content"),
             _text("occurred_at"),
             _text("event_time"),
-            Column("expires_at", Text),
+            Column("expires_at", StoredText),
             _text("terms"),
             # A repetition within ten minutes: kept, found by its id, out of every list.
             Column("folded", Integer, nullable=False, default=0),
@@ -312,7 +319,17 @@ class Tables:
         return f"{PREFIX}{table}_{self.version}"
 
     def _table(self, name: str, *columns: Column[Any], key: tuple[str, ...]) -> Table:
-        return Table(self.name(name), self.metadata, *columns, PrimaryKeyConstraint(*key))
+        primary = PrimaryKeyConstraint(*key)
+        table = Table(self.name(name), self.metadata, *columns, primary)
+        long = [name for name in key if LONG in table.c[name].info]
+        if long:
+            # PostgreSQL has no key of an expression, but a unique index does the same.
+            primary.ddl_if(dialect="sqlite")
+            short = [table.c[name] for name in key if name not in long]
+            Index(f"{table.name}_key", *short, *(conflict_key(table.c[name]) for name in long), unique=True).ddl_if(
+                dialect="postgresql"
+            )
+        return table
 
     @staticmethod
     def _index(table: Table, *columns: str) -> None:

@@ -173,7 +173,10 @@ class _Rebuild:
 
 
 def _one_at_a_time(store: Store) -> AbstractContextManager[object]:
-    """A lock beside the file, held by the process and gone with it; an in-memory database has no other process."""
+    """A lock beside the file or on the server, held by the process and gone with it; an in-memory database has no other
+    process."""
+    if store.schema is not None:
+        return store.alone("rebuild")
     if store.path is None:
         return nullcontext()
     return _Lock(store.path)
