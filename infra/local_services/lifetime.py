@@ -16,7 +16,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from local_services.kafka import find_kafka, remove_kafka, start_kafka
+from local_services.kafka import find_kafka, start_kafka
 from local_services.postgres import find_postgres, remove_postgres, start_postgres
 from local_services.processes import Daemon, ServicesError, is_alive, started_at
 
@@ -88,12 +88,17 @@ def take_down(folder: Path) -> bool:
     if not folder.exists():
         return False
     with _lock(folder):
-        ending = threading.Thread(target=remove_kafka, args=(folder / "kafka",))
-        ending.start()
-        try:
-            remove_postgres(folder / "postgres")
-        finally:
-            ending.join()
+        # Whatever was started, also by a start that was cut short, left its process id.
+        started = [path.parent for path in folder.rglob("pid.json") if path.parent.name not in ("postgres", "watcher")]
+        daemons = [Daemon(str(path.relative_to(folder)), path) for path in started]
+        ends = [threading.Thread(target=daemon.stop) for daemon in daemons]
+        for end in ends:
+            end.start()
+        remove_postgres(folder / "postgres")
+        for end in ends:
+            end.join()
+        if left := [f"{daemon.name} (process {daemon.pid})" for daemon in daemons if daemon.pid is not None]:
+            raise ServicesError(f"these did not end: {', '.join(left)}")
         for path in folder.iterdir():
             if path.is_dir():
                 shutil.rmtree(path)

@@ -93,7 +93,9 @@ class Daemon:
         return noted["pid"] if is_alive(noted["pid"], noted["started"]) else None
 
     def start(self, command: Sequence[str], *, environment: Mapping[str, str] | None = None, user: str | None = None) -> None:
-        """Start it in the background as `user` (None: as whoever asks); its output is appended to the log.
+        """Start it in the background; its output is appended to the log.
+
+        `environment`: all of it (None: ours); `user`: a system user's name (None: whoever asks).
 
         Errors: ServicesError when it runs already or ends at once.
         """
@@ -107,7 +109,7 @@ class Daemon:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=self.folder,
-                env={**os.environ, **(environment or {})},
+                env=environment,
                 start_new_session=True,
                 user=user,
                 group=group_of(user),
