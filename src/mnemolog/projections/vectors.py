@@ -4,7 +4,7 @@ the index's own `next_offset`. A vector is computed once for each (embedder, sco
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -36,10 +36,15 @@ class _Turn(NamedTuple):
 
 
 class VectorIndexer:
-    """Fills a vector store from the turns table. One at a time per store; the caller sees to that."""
+    """Fills a vector store from the turns table. One at a time per store; the caller sees to that.
 
-    def __init__(self, store: Store, embedder: Embedder, vectors: VectorStore) -> None:
+    The rows may come from any process. One that answers questions beside the process that projects takes `embeds=False`: its
+    index then follows the vectors that are computed there, and computes and writes none.
+    """
+
+    def __init__(self, store: Store, embedder: Embedder, vectors: VectorStore, *, embeds: bool = True) -> None:
         self._store, self._embedder, self._vectors = store, embedder, vectors
+        self._embeds = embeds
         self._next = vectors.next_offset
         self._flushed = self._next
         self._parked: dict[str, int] = {}
@@ -51,13 +56,9 @@ class VectorIndexer:
 
     def step(self) -> int:
         """Indexes the next batch of turns; returns how many there were."""
-        self._look_at_parked()
-        batch = self._read()
-        for scope, turns in groupby(sorted(batch), key=lambda turn: turn.scope):
-            group = list(turns)
-            vectors = self.vectors_of(scope, [turn.content for turn in group])
-            points = [(str(turn.offset), turn.offset, vector) for turn, vector in zip(group, vectors, strict=True)]
-            self._vectors.upsert(scope, TURN, points)
+        batch, found = self._with_vectors(self._read())
+        for scope, turns in _by_scope(batch).items():
+            self._vectors.upsert(scope, TURN, [(str(turn.offset), turn.offset, found[turn.offset]) for turn in turns])
         # What the tables have beyond the last turn are commands: nothing to index, and nothing comes before them any more.
         self._next = max((turn.offset for turn in batch), default=self._next - 1) + 1
         if self._next > self._flushed and (not batch or self._next - self._flushed >= FLUSH_EVERY):
@@ -65,17 +66,9 @@ class VectorIndexer:
             self._flushed = self._next
         return len(batch)
 
-    def _look_at_parked(self) -> None:
-        """Turns of a scope that stands still reach the tables late, below what is indexed: once it goes on, the index starts
-        again from its place, and so does the next process, if it goes on there."""
-        with self._store.reading() as (connection, _):
-            parked = parked_offsets(connection)
-        self._next = min([self._next, *(offset for scope, offset in self._parked.items() if scope not in parked)])
-        self._parked = parked
-
     def vectors_of(self, scope: str, contents: list[str]) -> list[Vector]:
         """The vectors of texts of one scope: cached ones are read, the others computed and cached."""
-        keys = [sha256_hex(content.encode()) for content in contents]
+        keys = [_key(content) for content in contents]
         name = self._embedder.name
         known = self._store.vectors_get(name, scope, keys)
         missing = {key: content for key, content in zip(keys, contents, strict=True) if key not in known}
@@ -84,10 +77,29 @@ class VectorIndexer:
             fresh = {key: vector.astype("<f4").tobytes() for key, vector in zip(missing, made, strict=True)}
             self._store.vectors_put(name, scope, fresh)
             known |= fresh
-        return [np.frombuffer(known[key], "<f4").astype(np.float32) for key in keys]
+        return [_vector(known[key]) for key in keys]
+
+    def _with_vectors(self, batch: list[_Turn]) -> tuple[list[_Turn], dict[int, Vector]]:
+        """The batch, without `embeds` only up to the first turn that has no vector yet, and the vectors by offset."""
+        found: dict[int, Vector] = {}
+        for scope, turns in _by_scope(batch).items():
+            if self._embeds:
+                vectors = self.vectors_of(scope, [turn.content for turn in turns])
+                found |= {turn.offset: vector for turn, vector in zip(turns, vectors, strict=True)}
+            else:
+                known = self._store.vectors_get(self._embedder.name, scope, [_key(turn.content) for turn in turns])
+                found |= {turn.offset: _vector(known[key]) for turn in turns if (key := _key(turn.content)) in known}
+        return list(takewhile(lambda turn: turn.offset in found, batch)), found
 
     def _read(self) -> list[_Turn]:
+        """The next turns, and which scopes stand still, as of one moment. Turns of such a scope reach the tables late, below
+        what is indexed: once it goes on, the index starts again from its place, and so does the next process, if it goes on
+        there."""
         with self._store.reading() as (connection, t):
+            parked = parked_offsets(connection)
+            self._next = min([self._next, *(offset for scope, offset in self._parked.items() if scope not in parked)])
+            self._flushed = min(self._flushed, self._next)
+            self._parked = parked
             query = (
                 sa.select(scopes.c.key, t.turns.c.position, t.turns.c.content)
                 .join(scopes, scopes.c.scope_id == t.turns.c.scope_id)
@@ -98,14 +110,29 @@ class VectorIndexer:
             return [_Turn(*row) for row in connection.execute(query)]
 
 
+def _by_scope(batch: list[_Turn]) -> dict[str, list[_Turn]]:
+    found: dict[str, list[_Turn]] = {}
+    for turn in batch:
+        found.setdefault(turn.scope, []).append(turn)
+    return found
+
+
+def _key(content: str) -> str:
+    return sha256_hex(content.encode())
+
+
+def _vector(blob: bytes) -> Vector:
+    return np.frombuffer(blob, "<f4").astype(np.float32)
+
+
 def read_points(store: Store, embedder: str, scope: str, kind: str, after: int) -> Iterator[tuple[str, int, Vector]]:
     """The points of a scope above a position whose vectors are cached: what a process that does not own the index scans."""
     if kind != TURN:
         return
     views = store.turns(scope, after)
-    keys = [sha256_hex(view.content.encode()) for view in views]
+    keys = [_key(view.content) for view in views]
     known = store.vectors_get(embedder, scope, keys)
     for view, key in zip(views, keys, strict=True):
         if key not in known:
             return  # the owner is not there yet; what follows comes with the next look, so that none is passed over
-        yield str(view.offset), view.offset, np.frombuffer(known[key], "<f4").astype(np.float32)
+        yield str(view.offset), view.offset, _vector(known[key])
