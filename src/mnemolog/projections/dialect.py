@@ -23,9 +23,9 @@ from sqlalchemy.pool import StaticPool
 from ..schemas.errors import Busy, Closed, MnemologError, NotOurs, ReadOnly
 from ..schemas.storage import storage_error
 from .columns import conflict_key
-from .postgres import DEFAULT_SCHEMA, LOCK_SECONDS, Server, advisory_number, check_schema, join
+from .postgres import DEFAULT_SCHEMA, LOCK_SECONDS, Server, advisory_number, check_schema, join, pipelined
 
-__all__ = ["Database", "insert_new", "upsert"]
+__all__ = ["Database", "Update", "insert_new", "on_conflict", "upsert"]
 
 BUSY_SECONDS = 30
 """How long a writer waits for another process's write transaction."""
@@ -158,9 +158,12 @@ class Database:
         """What BEGIN IMMEDIATE is to a file: the lock comes before the first look, and every later statement sees what was
         committed before it. Making the schema, and tables in it, at the same time as others would fail without it."""
         taken: list[sa.ColumnElement[Any]] = [sa.func.pg_advisory_xact_lock(advisory_number(f"{self.schema}"))]
+        # Every write finds its rows by a key. A plan that was made while the tables were small must not scan them later.
+        taken += [sa.func.set_config(name, "off", True) for name in ("enable_seqscan", "enable_hashjoin", "enable_mergejoin")]
         if not self._durable:
             taken.append(sa.func.set_config("synchronous_commit", "off", True))
-        connection.execute(sa.select(*taken))
+        with pipelined(connection):
+            connection.execute(sa.select(*taken))
         # IF NOT EXISTS alone would ask for the right to make schemas even where it is there.
         if not self._made and connection.execute(sa.select(sa.func.to_regnamespace(self.schema))).scalar_one() is None:
             connection.execute(sa.schema.CreateSchema(self.schema or "", if_not_exists=True))
@@ -253,11 +256,30 @@ def _use_wal(connection: sqlite3.Connection) -> None:
             return
 
 
-def upsert(table: sa.Table, dialect: str, update: dict[str, Any] | Sequence[str] | None = None) -> sa.Insert:
-    """INSERT that, where the primary key is there already, updates `update` (names, or name to expression over
-    `excluded`); by default every column outside the key."""
-    make: Any = postgresql.insert if dialect == "postgresql" else sqlite.insert
-    statement = make(table)
+Update = dict[str, Any] | Sequence[str]
+"""Names of columns, or name to an expression, or to a function of the old and the new value."""
+
+
+def upsert(table: sa.Table, dialect: str, update: Update | None = None) -> sa.Insert:
+    """INSERT that, where the primary key is there already, updates `update`; by default every column outside the key."""
+    return on_conflict(None, table, dialect, update)
+
+
+def insert_new(table: sa.Table, dialect: str) -> sa.Insert:
+    """INSERT that leaves a row alone whose key is there already."""
+    return on_conflict(None, table, dialect, keep=True)
+
+
+def on_conflict(
+    statement: Any, table: sa.Table, dialect: str, update: Update | None = None, *, keep: bool = False
+) -> sa.Insert:
+    """An INSERT (by default one of values) with what to do where the primary key is there already."""
+    result: sa.Insert
+    if statement is None:
+        statement = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    if keep:
+        result = statement.on_conflict_do_nothing()
+        return result
     keys = [column.name for column in table.primary_key]
     if update is None:
         update = [column.name for column in table.columns if column.name not in keys]
@@ -268,12 +290,5 @@ def upsert(table: sa.Table, dialect: str, update: dict[str, Any] | Sequence[str]
             name: value(table.c[name], statement.excluded[name]) if callable(value) else value for name, value in update.items()
         }
     elements = [conflict_key(table.c[name]) if dialect == "postgresql" else name for name in keys]
-    result: sa.Insert = statement.on_conflict_do_update(index_elements=elements, set_=update)
-    return result
-
-
-def insert_new(table: sa.Table, dialect: str) -> sa.Insert:
-    """INSERT that leaves a row alone whose key is there already."""
-    make: Any = postgresql.insert if dialect == "postgresql" else sqlite.insert
-    result: sa.Insert = make(table).on_conflict_do_nothing()
+    result = statement.on_conflict_do_update(index_elements=elements, set_=update)
     return result

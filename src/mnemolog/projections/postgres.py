@@ -10,14 +10,18 @@ import hashlib
 import os
 import re
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import event, exc
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from ..schemas.errors import FolderError, InvalidInput, LogError, Misconfigured, MnemologError, ReadOnly, Unavailable
 
-__all__ = ["DEFAULT_SCHEMA", "LOCK_SECONDS", "OLDEST", "Server", "advisory_number", "check_schema", "join"]
+__all__ = ["DEFAULT_SCHEMA", "LOCK_SECONDS", "OLDEST", "Server", "advisory_number", "check_schema", "join", "pipelined"]
 
 OLDEST = 14
 """The oldest PostgreSQL that is accepted."""
@@ -25,7 +29,11 @@ LOCK_SECONDS = 30
 """How long a writer waits for another one's transaction."""
 CONNECT_SECONDS = 10
 """How long a connection may take to be made, where the URL does not say (`connect_timeout`)."""
+IDLE_SECONDS = 1
+"""A connection that was not used for longer is asked whether it is still there."""
 DEFAULT_SCHEMA = "mnemolog"
+
+_USED = "mnemolog_used"
 
 _SCHEMA = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
 _SETTINGS = sa.text(
@@ -78,8 +86,6 @@ class Server:
         try:
             self.engine = sa.create_engine(
                 url.set(query={**defaults, **url.query}),
-                # Asks a connection whether it is still there before it is used: a server may have been restarted.
-                pool_pre_ping=True,
                 pool_size=8,
                 max_overflow=56,
                 pool_timeout=LOCK_SECONDS,
@@ -87,6 +93,8 @@ class Server:
         except ImportError:
             raise InvalidInput("database", "needs the psycopg package", "pip install 'mnemolog[postgres]'") from None
         event.listen(self.engine, "connect", self._check)
+        event.listen(self.engine, "checkin", _note_use)
+        event.listen(self.engine, "checkout", self._ping)
 
     def _check(self, connection: Any, _: object) -> None:
         """A new connection: is it to a server that can hold a memory?"""
@@ -101,6 +109,14 @@ class Server:
             raise Misconfigured(f"{self.shown} is PostgreSQL {version // 10_000}: mnemolog needs {OLDEST} or a newer one")
         if encoding != "UTF8":
             raise Misconfigured(f"{self.shown} is encoded in {encoding}: make a database with the encoding UTF8")
+
+    def _ping(self, connection: Any, record: ConnectionPoolEntry, _: object) -> None:
+        """A server may have been restarted: what was not used for a while is asked first, and made anew where it is gone."""
+        if time.monotonic() - record.info.get(_USED, time.monotonic()) > IDLE_SECONDS:
+            try:
+                self.engine.dialect.do_ping(connection)
+            except self.engine.dialect.loaded_dbapi.Error as error:
+                raise exc.DisconnectionError from error
 
     def leave(self) -> None:
         """One user less; the last one closes the connections."""
@@ -137,6 +153,32 @@ class Server:
         if code[:2] in _PASSING or error.connection_invalidated:
             return Unavailable(f"{self.shown} cannot go on now ({text}): wait for it, then try again")
         return None
+
+
+def _note_use(_: object, record: ConnectionPoolEntry) -> None:
+    record.info[_USED] = time.monotonic()
+
+
+@contextmanager
+def pipelined(connection: sa.Connection) -> Iterator[None]:
+    """On PostgreSQL: the statements inside are sent without waiting for each answer, and their errors come at the end. None
+    of them may return rows that are looked at."""
+    if connection.dialect.name != "postgresql":
+        yield
+        return
+    driver: Any = connection.dialect.loaded_dbapi
+    raw: Any = connection.connection.dbapi_connection
+    if not driver.Pipeline.is_supported():
+        yield
+        return
+    try:
+        with raw.pipeline():
+            yield
+    except driver.Error as error:
+        lost = raw.closed or raw.broken
+        if lost:
+            connection.invalidate(error)
+        raise exc.DBAPIError.instance(None, None, error, driver.Error, connection_invalidated=lost) from error
 
 
 _PASSING = ("08", "40", "53", "57")

@@ -17,6 +17,7 @@ from ..schemas.events import SUMMARIES, decode
 from ..schemas.scope import Scope
 from .base import StoreBase
 from .cells import DecidedInput, Row, summary_row, week_row
+from .postgres import pipelined
 from .rows import RowBatch
 from .statements import Statements
 from .tables import Tables
@@ -83,10 +84,11 @@ class Projector:
         rows = RowBatch(connection, statements, scope_ids, self._terms)
         for item in fresh:
             rows.add(item)
-        rows.flush()
-        self._write_states(connection, statements, scope_ids, states)
         offsets = {"changes": max(next_changes, cursor["changes"]), "dynamics": max(applied_input, cursor["dynamics"])}
-        connection.execute(statements.offset_set, [{"name": name, "value": value} for name, value in offsets.items()])
+        with pipelined(connection):
+            rows.flush()
+            self._write_states(connection, statements, scope_ids, states)
+            statements.offset_set.run(connection, [{"name": name, "value": value} for name, value in offsets.items()])
         by_id = {scope_id: scope for scope, scope_id in scope_ids.items()}
         return sorted((by_id[scope_id], week) for scope_id, week in rows.touched_weeks)
 
@@ -131,9 +133,9 @@ class Projector:
             summaries.append(summary_row(scope_id, covered, summary))
             weeks.append({**week_row(scope_id, summary.week), "summarised": covered})
         if summaries:
-            connection.execute(statements.summary_set, summaries)
-            connection.execute(statements.week_summarised, weeks)
-        connection.execute(statements.offset_set, [{"name": "summaries", "value": next_summaries}])
+            statements.summary_set.run(connection, summaries)
+            statements.week_summarised.run(connection, weeks)
+        statements.offset_set.run(connection, [{"name": "summaries", "value": next_summaries}])
 
     @staticmethod
     def _write_states(
@@ -149,6 +151,6 @@ class Projector:
         ]
         dropped = [{"b_scope": scope_ids[scope], "b_key": key} for (scope, key), blob in states.items() if blob is None]
         if kept:
-            connection.execute(statements.state_set, kept)
+            statements.state_set.run(connection, kept)
         if dropped:
-            connection.execute(statements.state_dropped, dropped)
+            statements.state_dropped.run(connection, dropped)

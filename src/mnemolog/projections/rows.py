@@ -19,7 +19,9 @@ from ..schemas.inputs import Turn
 from ..schemas.observations import Evidence
 from ..schemas.times import iso_week
 from . import hiding
+from .bulk import Write
 from .cells import BOUND, ENDS, DecidedInput, Key, Row, episode_line, evidence_json, value_json, week_row
+from .postgres import pipelined
 from .statements import Statements
 
 __all__ = ["RowBatch"]
@@ -40,7 +42,7 @@ class RowBatch:
         self._scope_ids = scope_ids
         self._terms = terms
         # Per table, operations in order; tables do not depend on each other.
-        self._queues: dict[str, list[tuple[sa.Executable, Row]]] = {}
+        self._queues: dict[str, list[tuple[Write, Row]]] = {}
         # Operations of which only the last per key counts.
         self._pointers: dict[Key, Row | None] = {}
         self._touched_forms: dict[Key, Row] = {}
@@ -70,10 +72,10 @@ class RowBatch:
         for queue in self._queues.values():
             for _, group in groupby(queue, key=lambda operation: id(operation[0])):
                 operations = list(group)
-                self._connection.execute(operations[0][0], [row for _, row in operations])
+                operations[0][0].run(self._connection, [row for _, row in operations])
         self._queues = {}
         self._write_pointers()
-        last: tuple[tuple[sa.Executable, dict[Key, Row]], ...] = (
+        last: tuple[tuple[Write, dict[Key, Row]], ...] = (
             (sql.form_touched, self._touched_forms),
             (sql.version_reinforced, self._reinforced),
             (sql.evidence_set, self._evidence),
@@ -82,11 +84,11 @@ class RowBatch:
         )
         for statement, rows in last:
             if rows:
-                self._connection.execute(statement, list(rows.values()))
+                statement.run(self._connection, list(rows.values()))
                 rows.clear()
         if self._heads:
             rows_ = [{"scope_id": scope_id, "head": head} for scope_id, head in self._heads.items()]
-            self._connection.execute(sql.head_set, rows_)
+            sql.head_set.run(self._connection, rows_)
             self._heads.clear()
 
     def _write_pointers(self) -> None:
@@ -97,12 +99,12 @@ class RowBatch:
             if row is None
         ]
         if kept:
-            self._connection.execute(self._sql.pointer_set, kept)
+            self._sql.pointer_set.run(self._connection, kept)
         if dropped:
-            self._connection.execute(self._sql.pointer_dropped, dropped)
+            self._sql.pointer_dropped.run(self._connection, dropped)
         self._pointers.clear()
 
-    def _queue(self, table: str, statement: sa.Executable, row: Row) -> None:
+    def _queue(self, table: str, statement: Write, row: Row) -> None:
         self._queues.setdefault(table, []).append((statement, row))
 
     def _week(self, scope_id: int, week: str, offset: int, *, inputs: int = 0, hidden_at: int = -1) -> None:
@@ -215,16 +217,14 @@ class RowBatch:
             else:
                 # Only what it ends goes: a scheduled version that is called off leaves the standing one alone.
                 self._write_pointers()
-                self._connection.execute(
-                    self._sql.pointer_ended,
-                    {
-                        "b_scope": scope_id,
-                        "b_form": change.form_id,
-                        "b_slot": change.slot,
-                        "b_element": change.element,
-                        "b_version": change.supersedes,
-                    },
-                )
+                ended = {
+                    "b_scope": scope_id,
+                    "b_form": change.form_id,
+                    "b_slot": change.slot,
+                    "b_element": change.element,
+                    "b_version": change.supersedes,
+                }
+                self._sql.pointer_ended.run(self._connection, [ended])
 
     @staticmethod
     def _pointer(place: tuple[int, str, str, str], lane: int, version: int) -> Row:
@@ -383,7 +383,8 @@ class RowBatch:
 
     def _hidden(self, scope_id: int, item: DecidedInput, place: int, moment: str, change: ch.Hidden) -> None:
         """The rare change that concerns rows of many tables: what came before is written first, then looked through."""
-        self.flush()
+        with pipelined(self._connection):
+            self.flush()
         for week in hiding.hide(self._connection, self._sql.tables, scope_id, item.offset, change):
             self._week(scope_id, week, item.offset, hidden_at=item.offset)
 
