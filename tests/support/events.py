@@ -59,4 +59,4 @@ def decision(of: Envelope, prev: str, *, policy: str = "test/1") -> Envelope:
     scope = of.scope
     data = Decision(input_id=of.id, input_source=of.source, input_type=of.type, prev=prev, outcome="nothing", policy=policy)
     event_id = derived_id(scope.tenant, scope.subject, of.source, of.id, "decide", 0)
-    return make(data, scope=scope, event_id=event_id, time=of.time, causation=of.id)
+    return make(data, scope=scope, event_id=event_id, time=of.time, causation=of.id, position="1:0:0")

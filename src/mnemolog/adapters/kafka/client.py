@@ -129,7 +129,7 @@ class KafkaClient:
         try:
             try:
                 await asyncio.wait_for(admin.start(), _START_SECONDS)
-            except (TimeoutError, OSError) as error:
+            except (TimeoutError, OSError, KafkaConnectionError) as error:
                 raise Unavailable(f"no Kafka broker answers at {self.servers.kafka}") from error
             return await ensure_topics(admin, self.servers)
         finally:
@@ -183,7 +183,7 @@ class KafkaClient:
                 )
                 try:
                     await asyncio.wait_for(producer.start(), self.servers.send_timeout)
-                except (TimeoutError, OSError) as error:
+                except (TimeoutError, OSError, KafkaConnectionError) as error:
                     await _stop(producer)
                     raise Unavailable(f"no Kafka broker answers at {self.servers.kafka}") from error
                 except KafkaError:

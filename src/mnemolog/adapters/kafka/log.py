@@ -226,6 +226,12 @@ class PartitionLog:
                     yield record
             start = reached
 
+    def follow(self, topic: str, start: int, most: int = _CHUNK, timeout: float = 0.0) -> tuple[list[Stored], int]:
+        """Up to `most` records from `start` on and the offset to go on from, without asking for the topic's end first; waits up
+        to `timeout` seconds for the first."""
+        self._check_open()
+        return self._client.fetch(topic, self._partition, start, most, timeout)
+
     def end(self, topic: str, *, partition: int = 0) -> int:
         check_topic(topic, partition)
         self._check_open()

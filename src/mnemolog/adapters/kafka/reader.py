@@ -40,13 +40,32 @@ def consumer_settings(bootstrap: str) -> dict[str, object]:
 
 
 class _Standing:
-    """A consumer and the offset that it delivers next."""
+    """A consumer, the offset that it delivers next, and what it delivered last (from `first` on)."""
 
     def __init__(self, consumer: AIOKafkaConsumer) -> None:
         self.consumer = consumer
-        self.at: int | None = None
         self.lock = asyncio.Lock()
         self.used = 0
+        self.at: int | None = None
+        self.first: int | None = None
+        self.last: list[Stored] = []
+
+    def again(self, start: int, most: int) -> tuple[list[Stored], int] | None:
+        """What was delivered last, from `start` on: somebody waited for it, and now reads it."""
+        if self.at is None or self.first is None or not self.first <= start < self.at:
+            return None
+        records = [record for record in self.last if record.offset >= start]
+        if len(records) > most:
+            return records[:most], records[most - 1].offset + 1
+        return records, self.at
+
+    def moved(self, first: int, records: list[Stored], at: int) -> None:
+        self.first, self.last, self.at = first, records, at
+
+    def lost(self) -> None:
+        """It stands nobody knows where."""
+        self.at = self.first = None
+        self.last = []
 
 
 class PartitionReader:
@@ -58,31 +77,33 @@ class PartitionReader:
         self._bootstrap = bootstrap
         self._standing: list[_Standing] = []
         self._uses = 0
+        self._making = asyncio.Lock()
 
     async def fetch(self, start: int, most: int, timeout: float) -> tuple[list[Stored], int]:
         """Up to `most` records from `start` on, and the offset to go on from; waits up to `timeout` seconds for the first."""
         standing = await self._pick(start)
         async with standing.lock:
+            known = standing.again(start, most)
+            if known is not None:
+                return known
             consumer = standing.consumer
             if standing.at != start:
                 consumer.seek(self._tp, start)
-                standing.at = start
             try:
                 found = await consumer.getmany(self._tp, timeout_ms=max(int(timeout * 1000), 0), max_records=most)
+                records = [self._stored(record) for record in found.get(self._tp, []) if record.offset >= start]
+                # Without a record it may still have passed over what a transaction left behind.
+                at = records[-1].offset + 1 if records else max(start, await consumer.position(self._tp))
             except OffsetOutOfRangeError as error:
-                standing.at = None
+                standing.lost()
                 raise LogError(
                     f"{self._tp.topic}, partition {self._tp.partition}, has no offset {start}: the topic was cut or made anew"
                 ) from error
             except BaseException:
-                standing.at = None
+                standing.lost()
                 raise
-            records = found.get(self._tp, [])
-            if records:
-                standing.at = records[-1].offset + 1
-            else:
-                standing.at = await consumer.position(self._tp)  # past what a transaction left behind
-            return [self._stored(record) for record in records if record.offset >= start], standing.at
+            standing.moved(start, records, at)
+            return records, at
 
     async def offset_for(self, milliseconds: int) -> int | None:
         """The first offset with at least that timestamp; None where there is none."""
@@ -106,20 +127,28 @@ class PartitionReader:
 
     async def _pick(self, start: int | None) -> _Standing:
         """The consumer that stands at `start`, else a free or a new one, else the one that was longest unused."""
-        self._uses += 1
-        best = next((item for item in self._standing if start is None or item.at == start), None)
-        if best is None:
-            free = [item for item in self._standing if not item.lock.locked()]
-            if len(self._standing) < _CONSUMERS:
-                best = _Standing(AIOKafkaConsumer(auto_offset_reset="none", **consumer_settings(self._bootstrap)))
-                best.consumer.assign([self._tp])
-                self._standing.append(best)
-                async with best.lock:
-                    await best.consumer.start()
-            else:
+        async with self._making:
+            best = next((item for item in self._standing if start is None or item.at == start or item.again(start, 1)), None)
+            if best is None and len(self._standing) < _CONSUMERS:
+                best = await self._make()
+            if best is None:
+                free = [item for item in self._standing if not item.lock.locked()]
                 best = min(free or self._standing, key=lambda item: item.used)
-        best.used = self._uses
-        return best
+            self._uses += 1
+            best.used = self._uses
+            return best
+
+    async def _make(self) -> _Standing:
+        consumer = AIOKafkaConsumer(auto_offset_reset="none", **consumer_settings(self._bootstrap))
+        consumer.assign([self._tp])
+        try:
+            await consumer.start()
+        except BaseException:
+            await consumer.stop()
+            raise
+        made = _Standing(consumer)
+        self._standing.append(made)
+        return made
 
     def _stored(self, record: ConsumerRecord) -> Stored:
         recorded = ""

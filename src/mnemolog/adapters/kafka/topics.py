@@ -3,6 +3,7 @@ may be compacted or expire, and everything but the inbox's dead letters is co-pa
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -23,6 +24,7 @@ LARGEST = 16 * 1024 * 1024
 
 _WEEK = 7 * 24 * 3600 * 1000
 _FOREVER = -1
+_VISIBLE_SECONDS = 15.0
 
 
 class TopicSettings(msgspec.Struct, frozen=True):
@@ -67,7 +69,7 @@ async def ensure_topics(admin: AIOKafkaAdminClient, servers: Servers) -> int:
         missing = [topic for topic in TOPIC_SETTINGS if topic.name not in partitions]
         count = partitions.get(DYNAMICS, servers.partitions)
         await _make(admin, servers, missing, count)
-    found = await _partitions(admin, servers) or {}
+    found = await _visible(admin, servers)
     count = found.get(DYNAMICS, 0)
     for topic in TOPIC_SETTINGS:
         wanted = 1 if topic.one_partition else count
@@ -78,6 +80,16 @@ async def ensure_topics(admin: AIOKafkaAdminClient, servers: Servers) -> int:
             )
     await _check_configs(admin, servers)
     return count
+
+
+async def _visible(admin: AIOKafkaAdminClient, servers: Servers) -> dict[str, int]:
+    """How many partitions each topic has, once every broker's metadata has come to know all that were made."""
+    deadline = asyncio.get_running_loop().time() + _VISIBLE_SECONDS
+    while True:
+        found = await _partitions(admin, servers) or {}
+        if len(found) == len(TOPIC_SETTINGS) or asyncio.get_running_loop().time() > deadline:
+            return found
+        await asyncio.sleep(0.05)
 
 
 async def _partitions(admin: AIOKafkaAdminClient, servers: Servers) -> dict[str, int] | None:
