@@ -13,7 +13,7 @@ from ...processors.core.ports import VectorHit
 from ...schemas.codec import NAMESPACE
 from ...schemas.errors import EmbedderMismatch
 
-__all__ = ["Point", "check_dim", "in_order", "nearest", "newest", "point_key"]
+__all__ = ["Point", "check_dim", "in_order", "nearest", "newest", "point_key", "rounded"]
 
 Point = tuple[str, int, NDArray[np.float32]]
 """(id, position, vector)."""
@@ -40,6 +40,11 @@ def check_dim(vector: NDArray[np.float32], dim: int) -> None:
             f"a vector of shape {vector.shape} cannot be compared with those of {dim} dimensions in this index: "
             "use the embedder that filled it, or rebuild the vectors (`mnemolog rebuild vectors`)"
         )
+
+
+def rounded(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """As it is kept, with half the bits: what is asked for too, so that every store gives the same scores."""
+    return vector.astype(np.float16).astype(np.float32)
 
 
 def in_order(hits: Sequence[VectorHit]) -> list[VectorHit]:

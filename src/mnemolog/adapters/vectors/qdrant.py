@@ -14,7 +14,7 @@ from qdrant_client import QdrantClient, models
 from ...processors.core.ports import VectorHit
 from ...schemas.codec import NAMESPACE
 from ...schemas.errors import Closed, EmbedderMismatch, Misconfigured, Unavailable, UnknownLog
-from .points import Point, check_dim, nearest, newest, point_key
+from .points import Point, check_dim, nearest, newest, point_key, rounded
 from .qdrant_server import NEEDED, connect, is_local, told_plainly
 
 __all__ = ["QdrantVectors"]
@@ -88,7 +88,7 @@ class QdrantVectors:
                 [
                     models.PointStruct(
                         id=key,
-                        vector=vector.tolist(),
+                        vector=rounded(vector).tolist(),
                         payload={"scope": scope, "kind": kind, "id": name, "position": position},
                     )
                     for key, (name, position, vector) in batch.items()
@@ -115,7 +115,7 @@ class QdrantVectors:
         check_dim(vector, self._dim)
         if not scopes or limit < 1:
             return []
-        wanted = vector.tolist()
+        wanted = rounded(vector).tolist()
         within = models.Filter(must=[_is("scope", list(dict.fromkeys(scopes))), _is("kind", [kind])])
         # Within a scope every point is compared: an approximate index over all scopes would answer a little differently
         # from the other stores, and differently from one day to the next.

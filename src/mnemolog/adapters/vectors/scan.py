@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...processors.core.ports import VectorHit
 from ...schemas.errors import Closed
-from .points import Point, check_dim, in_order, newest
+from .points import Point, check_dim, in_order, newest, rounded
 
 __all__ = ["ReadPoints", "ScanVectors"]
 
@@ -64,7 +64,7 @@ class ScanVectors:
         check_dim(vector, self._dim)
         if limit < 1:
             return []
-        wanted = _rounded(vector)
+        wanted = rounded(vector)
         hits: list[VectorHit] = []
         with self._lock:
             for scope in dict.fromkeys(scopes):
@@ -131,7 +131,7 @@ class _Part:
             elif self._positions[row] > position:
                 continue
             self._positions[row] = position
-            self._matrix[row] = _rounded(vector)
+            self._matrix[row] = rounded(vector)
             self.newest = max(self.newest, position)
 
     def drop(self, names: Sequence[str]) -> None:
@@ -153,7 +153,3 @@ class _Part:
         floor = np.partition(scores, -limit)[-limit] if len(scores) > limit else -np.inf
         rows = np.flatnonzero(scores >= floor)
         return [VectorHit(self._ids[row], float(scores[row])) for row in rows.tolist()]
-
-
-def _rounded(vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    return vector.astype(np.float16).astype(np.float32)
