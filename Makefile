@@ -27,7 +27,7 @@ ARGS ?=
 DATA ?=
 OUT ?= out
 
-.PHONY: help demo test test-deep lint format types bench eval wheel check clean remake
+.PHONY: help demo services services-down test test-deep lint format types bench eval wheel check clean remake
 
 help: ## list the commands
 	@echo "usage: make COMMAND [PYTHON=python3.12]"
@@ -35,6 +35,12 @@ help: ## list the commands
 
 demo: .venv/base.stamp ## watch a memory being formed, changed, explained and rebuilt
 	@$(PY) -m mnemolog demo $(ARGS)
+
+services: .venv/dev.stamp ## start Kafka and PostgreSQL on this machine, in .services/ (ARGS="--brokers 3")
+	@$(PY) infra/services.py up $(ARGS)
+
+services-down: ## end them, and remove .services/ with all data
+	@if [ -d .services ]; then $(PY) infra/services.py down; else echo "nothing was up"; fi
 
 test: .venv/dev.stamp ## run the tests (TESTS=path ARGS=options)
 	$(PY) -m pytest -q $(TESTS) $(ARGS)
@@ -66,7 +72,7 @@ wheel: .venv/dev.stamp ## build the sdist and the wheel into dist/
 
 check: lint types test ## lint, types and tests: what to run before a commit
 
-clean: ## remove the environment and everything that was built
+clean: services-down ## remove the environment and everything that was built
 	rm -rf .venv build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info
 
 remake:

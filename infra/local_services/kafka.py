@@ -10,7 +10,6 @@ import json
 import shutil
 import socket
 import struct
-import subprocess
 import threading
 import uuid
 from collections.abc import Sequence
@@ -92,11 +91,11 @@ def start_kafka(folder: Path, brokers: int = 1) -> KafkaServer:
             server = _made(folder, brokers)
             try:
                 _up(server)
-            except ServicesError as error:
-                # Somebody may have taken a port in between.
-                if attempt == 3 or "Address already in use" not in str(error):
-                    raise
+            except ServicesError:
                 server.stop()
+                # Somebody may have taken a port in between.
+                if attempt == 3 or not any("Address already in use" in server.daemon(each).said() for each in server.numbers):
+                    raise
             else:
                 break
         (folder / "ports.json").write_text(json.dumps(server.ports), "utf-8")
@@ -159,26 +158,21 @@ def _made(folder: Path, brokers: int) -> KafkaServer:
     formats = []
     for number in server.numbers:
         home = folder / str(number)
-        home.mkdir(parents=True, exist_ok=True)
         # What a start that was cut short left; nobody was given this cluster.
+        tool = Daemon("Kafka's StorageTool", home / "format")
+        tool.kill()
         server.daemon(number).kill()
-        shutil.rmtree(home / "data", ignore_errors=True)
+        shutil.rmtree(home, ignore_errors=True)
+        home.mkdir(parents=True)
         (home / "server.properties").write_text(
             _settings(home, number, server.ports[number - 1], controllers, brokers), "utf-8"
         )
         first = ["--standalone"] if brokers == 1 else ["--initial-controllers", quorum]
         arguments = ["format", "--cluster-id", cluster, "--config", str(home / "server.properties"), *first]
-        formats.append(
-            subprocess.Popen(
-                command("kafka.tools.StorageTool", *arguments),
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                env=environment(),
-            )
-        )  # fmt: skip
-    said = [process.communicate()[0] for process in formats]
-    for process, text in zip(formats, said, strict=True):
-        if process.returncode:
-            raise ServicesError(f"Kafka could not format its data folder in {folder}:\n{text[-4000:]}")
+        formats.append((tool, tool.start(command("kafka.tools.StorageTool", *arguments), environment=environment())))
+    for tool, process in formats:
+        if code := process.wait():
+            raise ServicesError(f"{tool.name} failed with {code}:\n{tool.tail()}")
     return server
 
 

@@ -89,7 +89,9 @@ def take_down(folder: Path) -> bool:
         return False
     with _lock(folder):
         # Whatever was started, also by a start that was cut short, left its process id.
-        started = [path.parent for path in folder.rglob("pid.json") if path.parent.name not in ("postgres", "watcher")]
+        started = [
+            path.parent for path in folder.rglob("pid.json") if path.parent.name not in ("initdb", "postgres", "watcher")
+        ]
         daemons = [Daemon(str(path.relative_to(folder)), path) for path in started]
         ends = [threading.Thread(target=daemon.stop) for daemon in daemons]
         for end in ends:

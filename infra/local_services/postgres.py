@@ -7,23 +7,26 @@ folder that was there before is touched.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import signal
-import subprocess
 import tempfile
+import time
 from dataclasses import dataclass
 from importlib import util
 from pathlib import Path
 
 import psutil
 
-from local_services.processes import Daemon, ServicesError, free_ports, group_of
+from local_services.processes import Daemon, ServicesError, free_ports
 
 __all__ = ["PostgresServer", "find_postgres", "remove_postgres", "start_postgres"]
 
 NAME = "mnemolog"
 UNPRIVILEGED = "nobody"
+POINTER = "home"
 READY_SECONDS = 60.0
+LEAVING_SECONDS = 30.0
 SETTINGS = {
     "listen_addresses": "'127.0.0.1'",
     "unix_socket_directories": "''",
@@ -84,40 +87,36 @@ def start_postgres(folder: Path) -> PostgresServer:
     data = home / "data"
     if data.exists():
         # A start that was cut short; nobody was given this cluster.
+        Daemon("initdb", home / "initdb").kill()
         Daemon("PostgreSQL", home).kill()
         shutil.rmtree(data)
     data.mkdir()
     if user is not None:
         shutil.chown(data, user)
-    made = subprocess.run(
-        [programs / "initdb", "--pgdata", data, "--username", NAME, "--auth", "trust", "--encoding", "UTF8",
+    Daemon("initdb", home / "initdb").finish(
+        [str(programs / "initdb"), "--pgdata", str(data), "--username", NAME, "--auth", "trust", "--encoding", "UTF8",
          "--locale-provider", "builtin", "--locale", "C.UTF-8", "--no-sync", "--no-instructions"],
-        user=user, group=group_of(user), extra_groups=[] if user else None, cwd=home,
-        env=_environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+        environment=_environment(), user=user,
     )  # fmt: skip
-    if made.returncode:
-        raise ServicesError(f"initdb failed in {data}:\n{made.stdout}{made.stderr}")
     for attempt in (1, 2, 3):
         (port,) = free_ports(1)
         server = PostgresServer(f"postgresql+psycopg://{NAME}@127.0.0.1:{port}/{NAME}", port, home)
         try:
             _launch(server)
         except ServicesError as error:
+            server.stop()
             # Somebody may have taken the port in between.
             if attempt == 3 or "could not bind" not in str(error):
                 raise
         else:
             break
     (home / "port").write_text(str(port), "utf-8")
-    if home != folder:
-        (folder / "home").write_text(str(home), "utf-8")
     return server
 
 
 def find_postgres(folder: Path) -> PostgresServer | None:
     """The server that was made in the folder, running or not; None when there is none."""
-    pointer = folder / "home"
-    home = Path(pointer.read_text("utf-8")) if pointer.exists() else folder
+    home = _noted_home(folder)
     if not (home / "port").exists():
         return None
     port = int((home / "port").read_text("utf-8"))
@@ -126,16 +125,16 @@ def find_postgres(folder: Path) -> PostgresServer | None:
 
 def remove_postgres(folder: Path) -> None:
     """End the server of the folder, whatever state its start is in, and remove what lies outside of the folder."""
-    pointer = folder / "home"
-    home = Path(pointer.read_text("utf-8")) if pointer.exists() else folder
+    home = _noted_home(folder)
+    Daemon("initdb", home / "initdb").kill()
     Daemon("PostgreSQL", home).stop(how=signal.SIGINT)
-    if home != folder:
-        shutil.rmtree(home, ignore_errors=True)
+    if home != folder and home.exists():
+        shutil.rmtree(home)
 
 
 def _launch(server: PostgresServer) -> None:
     home, user = server.folder, _user()
-    _forget_stranger(home / "data")
+    _forget_the_dead(home / "data")
     options = [part for key, value in SETTINGS.items() for part in ("-c", f"{key}={value.strip(chr(39))}")]
     programs = _programs(home)
     server.daemon.start(
@@ -161,16 +160,26 @@ def _answer(port: int) -> str | None:
     return None
 
 
-def _forget_stranger(data: Path) -> None:
-    """After a kill, postmaster.pid stays. PostgreSQL sees that it is stale unless another program got the number since."""
-    stale = data / "postmaster.pid"
+def _forget_the_dead(data: Path) -> None:
+    """After a kill, postmaster.pid stays, and PostgreSQL takes whatever has that number for the server.
+
+    It is wrong about another program that got the number, and about a zombie that no parent collects. The file goes only when
+    no process works in the data folder any more: those that outlived a killed postmaster end by themselves.
+    """
+    deadline = time.monotonic() + LEAVING_SECONDS
+    while left := [process.pid for process in psutil.process_iter() if _works_in(process, data)]:
+        if time.monotonic() > deadline:
+            raise ServicesError(f"PostgreSQL cannot be started: processes {left} still work in {data}")
+        time.sleep(0.05)
+    (data / "postmaster.pid").unlink(missing_ok=True)
+
+
+def _works_in(process: psutil.Process, data: Path) -> bool:
+    """Whether the process is one of the server's, which all have the data folder as their own."""
     try:
-        process = psutil.Process(int(stale.read_text("utf-8").split()[0]))
-        strange = "postgres" not in process.name()
-    except (FileNotFoundError, psutil.NoSuchProcess, IndexError, ValueError):
-        return
-    if strange:
-        stale.unlink()
+        return process.status() != psutil.STATUS_ZOMBIE and process.cwd() == str(data)
+    except psutil.Error:
+        return False
 
 
 def _user() -> str | None:
@@ -190,13 +199,24 @@ def _home(folder: Path) -> Path:
     """Where the data goes: the folder itself; for root, if need be, a new one that the unprivileged user can enter."""
     if _user() is None or _enterable(folder):
         return folder
-    for base in (Path(tempfile.gettempdir()).resolve(), Path("/tmp"), Path("/var/tmp")):  # noqa: S108
-        if base.is_dir() and _enterable(base):
-            home = Path(tempfile.mkdtemp(prefix="mnemolog-postgres-", dir=base))
-            home.chmod(0o711)
-            (folder / "home").write_text(str(home), "utf-8")
-            return home
-    raise ServicesError(f"PostgreSQL does not run as root, and user {UNPRIVILEGED} can enter neither {folder} nor /tmp")
+    pointer = folder / POINTER
+    if not pointer.exists():
+        bases = [base for base in (Path(tempfile.gettempdir()).resolve(), Path("/tmp"), Path("/var/tmp")) if base.is_dir()]  # noqa: S108
+        fit = next(filter(_enterable, bases), None)
+        if fit is None:
+            raise ServicesError(f"PostgreSQL does not run as root, and user {UNPRIVILEGED} can enter neither {folder} nor /tmp")
+        # Noted before it is made, so that it is removed also when the start is cut short here.
+        pointer.write_text(str(fit / f"mnemolog-postgres-{secrets.token_hex(8)}"), "utf-8")
+    home = _noted_home(folder)
+    home.mkdir(exist_ok=True)
+    home.chmod(0o711)
+    return home
+
+
+def _noted_home(folder: Path) -> Path:
+    """Where the data was put, or would be."""
+    pointer = folder / POINTER
+    return Path(pointer.read_text("utf-8")) if pointer.exists() else folder
 
 
 def _programs(home: Path) -> Path:

@@ -92,8 +92,10 @@ class Daemon:
             return None
         return noted["pid"] if is_alive(noted["pid"], noted["started"]) else None
 
-    def start(self, command: Sequence[str], *, environment: Mapping[str, str] | None = None, user: str | None = None) -> None:
-        """Start it in the background; its output is appended to the log.
+    def start(
+        self, command: Sequence[str], *, environment: Mapping[str, str] | None = None, user: str | None = None
+    ) -> Detached:
+        """Start it in the background, in its folder; its output is appended to the log.
 
         `environment`: all of it (None: ours); `user`: a system user's name (None: whoever asks).
 
@@ -122,6 +124,12 @@ class Daemon:
         waiting = self._pidfile.with_suffix(".tmp")
         waiting.write_text(json.dumps({"pid": process.pid, "started": started}), "utf-8")
         waiting.replace(self._pidfile)
+        return process
+
+    def finish(self, command: Sequence[str], *, environment: Mapping[str, str] | None = None, user: str | None = None) -> None:
+        """Run a tool to its end, known by its folder like a server. Errors: ServicesError with what it said when it fails."""
+        if code := self.start(command, environment=environment, user=user).wait():
+            raise ServicesError(f"{self.name} failed with {code}:\n{self.tail()}")
 
     def wait_until(self, ready: Callable[[], str | None], seconds: float) -> None:
         """Ask `ready` until it gives None; a text says what is still wrong.
@@ -168,12 +176,16 @@ class Daemon:
         if not _wait(family, 30.0):
             raise ServicesError(f"{self.name} (process {pid}) did not end, not even by SIGKILL")
 
+    def said(self) -> str:
+        """All that it logged."""
+        try:
+            return self.log.read_bytes().decode("utf-8", "replace")
+        except FileNotFoundError:
+            return ""
+
     def tail(self) -> str:
         """The last lines that it logged."""
-        try:
-            return self.log.read_bytes()[-TAIL:].decode("utf-8", "replace")
-        except FileNotFoundError:
-            return "(it logged nothing)"
+        return self.said()[-TAIL:] or "(it logged nothing)"
 
 
 def group_of(user: str | None) -> int | None:
