@@ -236,10 +236,13 @@ def _programs(home: Path) -> Path:
     installed = _installed()
     if _user() is None or _enterable(installed / "bin"):
         return installed / "bin"
-    copy = home / "pginstall"
+    copy = home / "programs"
     if not copy.exists():
-        part = home / "pginstall.part"
+        part = home / "programs.part"
         shutil.rmtree(part, ignore_errors=True)
-        shutil.copytree(installed, part, symlinks=True)
+        # The programs look for the libraries of the wheel beside its package.
+        for name in (installed.parent.name, f"{installed.parent.name}.libs"):
+            if (source := installed.parent.parent / name).exists():
+                shutil.copytree(source, part / name, symlinks=True)
         part.replace(copy)
-    return copy / "bin"
+    return copy / installed.parent.name / "pginstall" / "bin"
