@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 import pytest
 import sqlalchemy as sa
@@ -14,12 +12,6 @@ from mnemolog.projections.weeks import due_weeks
 from mnemolog.schemas import changes as ch
 from mnemolog.schemas.inputs import ErasureRequested, RetractionRequested
 from replay.hand import SCOPE, Writer, at, created, project, quote, slot, text
-
-
-@pytest.fixture
-def store() -> Iterator[Store]:
-    with Store(":memory:") as opened:
-        yield opened
 
 
 @pytest.fixture

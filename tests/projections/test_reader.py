@@ -11,10 +11,11 @@ from mnemolog.adapters.logs.sqlite import SqliteLog
 from mnemolog.projections.reader import CHUNK, MissingInput, decided_inputs
 from mnemolog.projections.store import Store
 from mnemolog.schemas.errors import Undecodable
+from replay.folder import STORY, Folder
 from replay.hand import Writer
 from replay.logged import bring_up, record
+from replay.places import Place
 from replay.stories import SCOPES, Step, tell
-from replay.test_verify import STORY, Folder
 
 
 def test_every_decided_input_comes_with_its_decision_and_its_extractor() -> None:
@@ -61,7 +62,7 @@ def test_nothing_to_read_asks_for_no_heads() -> None:
 
 
 def test_a_missing_input_is_named(tmp_path: Path) -> None:
-    folder = Folder(tmp_path / "memory.sqlite")
+    folder = Folder(tmp_path / "memory.sqlite", Place(tmp_path / "memory.sqlite"))
     try:
         folder.alter("DELETE FROM log_dynamics WHERE offset = 4")
         with pytest.raises(MissingInput, match=r"acme/user:2.*'e4'.*offset 4") as caught:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import inspect
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,18 +20,13 @@ from mnemolog.projections.tables import SCHEMA_VERSION
 from mnemolog.schemas.errors import NewerVersion, NotOurs, ReadOnly, UnknownLog
 from mnemolog.schemas.scope import Scope
 from replay.hand import OTHER, SCOPE, Writer, at, created, project, quote, slot
+from replay.places import Place
 from replay.stories import tell
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "memory.sqlite"
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    with Store(path) as opened:
-        yield opened
 
 
 def fill(store: Store, scope: Scope = SCOPE, name: str = "Rome") -> Writer:
@@ -108,36 +102,31 @@ def test_the_scopes_of_a_tenant(store: Store) -> None:
 # -- whose store it is -------------------------------------------------------------------------------------------------
 
 
-def test_an_empty_store_reads_as_empty_and_makes_no_tables(store: Store, path: Path) -> None:
+def test_an_empty_store_reads_as_empty_and_makes_no_tables(store: Store, place: Place) -> None:
     assert store.forms(SCOPE) == store.turns(SCOPE) == store.scopes() == []
     assert store.cursor() == (0, 0)
     assert store.heads() == {}
     assert store.log_id is None
     assert set(store.stats().values()) == {0}
-    connection = sqlite3.connect(path)
-    assert connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
-    connection.close()
+    assert place.tables() == {}
 
 
-def test_a_store_belongs_to_the_log_it_was_built_from(path: Path) -> None:
-    with Store(path, log_id="one") as store:
+def test_a_store_belongs_to_the_log_it_was_built_from(place: Place) -> None:
+    with place.open(log_id="one") as store:
         assert store.log_id == "one"
         fill(store)
-    with Store(path, log_id="one") as again, Store(path) as unasked:
+    with place.open(log_id="one") as again, place.open() as unasked:
         assert again.log_id == unasked.log_id == "one"
     with pytest.raises(UnknownLog, match="built from log one, not from log two"):
-        Store(path, log_id="two")
+        place.open(log_id="two")
 
 
-def test_a_store_of_a_newer_version_is_refused(path: Path) -> None:
-    with Store(path) as store:
+def test_a_store_of_a_newer_version_is_refused(place: Place) -> None:
+    with place.open() as store:
         fill(store)
-    connection = sqlite3.connect(path)
-    with connection:
-        connection.execute("UPDATE rm_meta SET value = ? WHERE name = 'schema_version'", (str(SCHEMA_VERSION + 1),))
-    connection.close()
+    place.execute("UPDATE rm_meta SET value = ? WHERE name = 'schema_version'", str(SCHEMA_VERSION + 1))
     with pytest.raises(NewerVersion, match="upgrade mnemolog"):
-        Store(path)
+        place.open()
 
 
 def test_a_file_that_is_no_database_is_refused(path: Path) -> None:
@@ -225,20 +214,21 @@ def test_threads_share_a_store(store: Store) -> None:
     assert store.stats()["turns"] == 120
 
 
-def test_processes_share_a_file(path: Path) -> None:
+def test_processes_share_a_database(place: Place) -> None:
     """Two processes project the same decisions at the same time; each is applied once."""
     script = (
         "import sys; sys.path.insert(0, sys.argv[2])\n"
         "from mnemolog.projections.store import Store; from mnemolog.projections.projector import Projector\n"
         "from replay.hand import project; from replay.stories import tell\n"
         "items = tell([(number % 3, 'set', number % 5) for number in range(90)])\n"
-        "store = Store(sys.argv[1]); project(Projector(store), items, 5); print(store.cursor().next_changes)\n"
+        "store = Store(sys.argv[1], schema=sys.argv[3] or None); project(Projector(store), items, 5)\n"
+        "print(store.cursor().next_changes)\n"
     )
-    command = [sys.executable, "-c", script, str(path), str(Path(__file__).parents[1])]
+    command = [sys.executable, "-c", script, str(place.target), str(Path(__file__).parents[1]), place.schema or ""]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     assert [process.communicate()[0].strip() for process in running] == ["90", "90"]
     assert [process.returncode for process in running] == [0, 0]
-    with Store(path) as store, Store(":memory:") as alone:
+    with place.open() as store, Store(":memory:") as alone:
         project(Projector(alone), tell([(number % 3, "set", number % 5) for number in range(90)]), 90)
         for scope in alone.scopes():
             assert store.history(scope) == alone.history(scope)

@@ -37,7 +37,7 @@ def told(writer: Writer, store: Store, log: EventLog) -> list[SummaryView]:
     return store.summaries(SCOPE)
 
 
-def test_a_closed_week_says_what_changed_and_happened() -> None:
+def test_a_closed_week_says_what_changed_and_happened(store: Store) -> None:
     writer = Writer()
     writer.add(created(), slot(1, "Rome", valid_from=at(0)), day=0, session="a")
     writer.add(
@@ -47,8 +47,7 @@ def test_a_closed_week_says_what_changed_and_happened() -> None:
     ended = slot(4, None, status="retired", reason="removed", supersedes=2, before=text("Oslo"), valid_from=at(3))
     writer.add(ended, day=3, session="b")
     writer.add(day=8, session="c")
-    with Store(":memory:") as store:
-        [closed, still_open] = told(writer, store, MemoryLog())
+    [closed, still_open] = told(writer, store, MemoryLog())
     assert closed == SummaryView(
         week="2026-W10",
         revision=1,
@@ -66,21 +65,20 @@ def test_a_closed_week_says_what_changed_and_happened() -> None:
     assert (still_open.week, still_open.closed, still_open.turns, still_open.revision) == ("2026-W11", False, 1, 0)
 
 
-def test_a_late_turn_makes_a_revision() -> None:
+def test_a_late_turn_makes_a_revision(store: Store) -> None:
     writer, log = Writer(), MemoryLog()
     writer.add(episode("one", 0), day=0)
     writer.add(day=8)
-    with Store(":memory:") as store:
-        assert [view.revision for view in told(writer, store, log)] == [1, 0]
-        writer.add(episode("two", 1), day=1)
-        [closed, _] = told(writer, store, log)
-        assert (closed.revision, closed.turns) == (2, 2)
-        assert closed.lines == ["2026-03-02 I did one", "2026-03-03 I did two"]
-        assert [view.revision for view in told(writer, store, log)] == [2, 0]
-        assert log.end(SUMMARIES) == 2
+    assert [view.revision for view in told(writer, store, log)] == [1, 0]
+    writer.add(episode("two", 1), day=1)
+    [closed, _] = told(writer, store, log)
+    assert (closed.revision, closed.turns) == (2, 2)
+    assert closed.lines == ["2026-03-02 I did one", "2026-03-03 I did two"]
+    assert [view.revision for view in told(writer, store, log)] == [2, 0]
+    assert log.end(SUMMARIES) == 2
 
 
-def test_a_change_that_is_told_as_an_episode_is_told_once() -> None:
+def test_a_change_that_is_told_as_an_episode_is_told_once(store: Store) -> None:
     writer = Writer()
     both = [
         slot(1, "Rome"),
@@ -90,56 +88,51 @@ def test_a_change_that_is_told_as_an_episode_is_told_once() -> None:
     ]
     writer.add(created(), *both, day=0)
     writer.add(day=8)
-    with Store(":memory:") as store:
-        assert told(writer, store, MemoryLog())[0].lines == ["2026-03-02 home: Rome"]
+    assert told(writer, store, MemoryLog())[0].lines == ["2026-03-02 home: Rome"]
 
 
-def test_a_plan_for_the_future_does_not_close_the_present_week() -> None:
+def test_a_plan_for_the_future_does_not_close_the_present_week(store: Store) -> None:
     writer = Writer()
     writer.add(episode("trip", 40), day=0)
-    with Store(":memory:") as store:
-        assert [(view.week, view.closed) for view in told(writer, store, MemoryLog())] == [("2026-W10", False)]
-        assert due_weeks(store) == []
+    assert [(view.week, view.closed) for view in told(writer, store, MemoryLog())] == [("2026-W10", False)]
+    assert due_weeks(store) == []
 
 
-def test_what_becomes_of_a_scheduled_version_does_not_rewrite_its_week() -> None:
+def test_what_becomes_of_a_scheduled_version_does_not_rewrite_its_week(store: Store) -> None:
     writer, log = Writer(), MemoryLog()
     writer.add(created(), slot(1, "Oslo", status="scheduled", valid_from=at(20)), day=0)
     writer.add(day=8)
-    with Store(":memory:") as store:
-        before = told(writer, store, log)[0]
-        writer.add(slot(1, "Oslo", reason="elapsed", valid_from=at(20)), day=20)
-        writer.add(day=1)
-        after = told(writer, store, log)[0]
-        assert after.lines == before.lines == ["2026-03-02 home: Oslo from 2026-03-22"]
-        assert store.history(SCOPE)[0].input_id == "e0"
-        assert store.forms(SCOPE)[0].slots[0].status == "confirmed"
+    before = told(writer, store, log)[0]
+    writer.add(slot(1, "Oslo", reason="elapsed", valid_from=at(20)), day=20)
+    writer.add(day=1)
+    after = told(writer, store, log)[0]
+    assert after.lines == before.lines == ["2026-03-02 home: Oslo from 2026-03-22"]
+    assert store.history(SCOPE)[0].input_id == "e0"
+    assert store.forms(SCOPE)[0].slots[0].status == "confirmed"
 
 
-def test_a_crash_between_appending_and_projecting_is_made_good() -> None:
+def test_a_crash_between_appending_and_projecting_is_made_good(store: Store) -> None:
     writer, log = Writer(), MemoryLog()
     writer.add(episode("one", 0), day=0)
     writer.add(day=8)
     record(log, writer.items)
-    with Store(":memory:") as store:
-        projector = Projector(store)
-        project(projector, writer.items)
-        due = due_weeks(store)
-        assert log.append_derived(SUMMARIES, summary_events(due, epoch=log.epoch)) == 1
-        # Here the process died; the next one finds the same week due, and the event there already.
-        assert due_weeks(store) == due
-        assert summarise_due(log, store, projector) == 0
-        assert [view.revision for view in store.closed_summaries(SCOPE)] == [1]
-        assert log.end(SUMMARIES) == 1
+    projector = Projector(store)
+    project(projector, writer.items)
+    due = due_weeks(store)
+    assert log.append_derived(SUMMARIES, summary_events(due, epoch=log.epoch)) == 1
+    # Here the process died; the next one finds the same week due, and the event there already.
+    assert due_weeks(store) == due
+    assert summarise_due(log, store, projector) == 0
+    assert [view.revision for view in store.closed_summaries(SCOPE)] == [1]
+    assert log.end(SUMMARIES) == 1
 
 
-def test_only_the_scopes_that_were_touched_are_looked_at() -> None:
+def test_only_the_scopes_that_were_touched_are_looked_at(store: Store) -> None:
     items = tell([(place, "episode", day) for day in (0, 8) for place in (0, 1)])
-    with Store(":memory:") as store:
-        project(Projector(store), items)
-        assert [due.scope for due in due_weeks(store, [(str(SCOPES[1]), "2026-W11")])] == [str(SCOPES[1])]
-        assert [due.scope for due in due_weeks(store)] == [str(SCOPES[0]), str(SCOPES[1])]
-        assert due_weeks(store, []) == []
+    project(Projector(store), items)
+    assert [due.scope for due in due_weeks(store, [(str(SCOPES[1]), "2026-W11")])] == [str(SCOPES[1])]
+    assert [due.scope for due in due_weeks(store)] == [str(SCOPES[0]), str(SCOPES[1])]
+    assert due_weeks(store, []) == []
 
 
 @pytest.mark.parametrize("week", ["2026-W10", "2020-W53", "0001-W01", "9999-W52"])

@@ -3,58 +3,40 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
-import filelock
 import pytest
 
 from mnemolog.adapters.logs.memory import MemoryLog
 from mnemolog.projections.digest import digest_store, total_digest
-from mnemolog.projections.store import Store
 from mnemolog.replay.rebuild import rebuild
 from mnemolog.replay.verify import verify
 from mnemolog.schemas.errors import Busy, LogError
+from replay.folder import STORY, Folder
 from replay.hand import Writer, created, slot
 from replay.logged import bring_up, record
+from replay.places import Place
 from replay.stories import SCOPES, tell
-from replay.test_verify import STORY, Folder
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Folder]:
-    made = Folder(tmp_path / "memory.sqlite")
-    yield made
-    made.close()
-
-
-def everything(path: Path, version: int) -> list[object]:
+def everything(folder: Folder, version: int) -> dict[str, list[object]]:
     """Every row of a version's tables, as stored."""
-    connection = sqlite3.connect(path)
-    names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    rows: list[object] = []
-    for name in names:
-        head, _, number = name.rpartition("_")
-        if head.startswith("rm_") and number == str(version):
-            rows.append((head, sorted(connection.execute(f"SELECT * FROM {name}"), key=repr)))  # noqa: S608
-    connection.close()
-    return sorted(rows, key=repr)
+    parts = {name.rpartition("_")[::2]: rows for name, rows in folder.place.tables().items()}
+    return {name: rows for (name, number), rows in parts.items() if number == str(version)}
 
 
 def test_two_rebuilds_are_the_same_byte_for_byte(folder: Folder) -> None:
-    live = everything(folder.path, 1)
+    live = everything(folder, 1)
     first = rebuild(folder.log, folder.store)
-    once = everything(folder.path, 2)
+    once = everything(folder, 2)
     second = rebuild(folder.log, folder.store)
-    assert once == everything(folder.path, 3)
+    assert once == everything(folder, 3)
     assert first.digest == first.digest_before == second.digest
     assert (first.version, first.replaced, second.version, second.replaced) == (2, 1, 3, 2)
     assert (first.inputs, first.differing_scopes, first.rows["turns"]) == (len(STORY), [], len(STORY))
-    assert everything(folder.path, 1) == everything(folder.path, 2) == []
+    assert everything(folder, 1) == everything(folder, 2) == {}
     assert folder.store.table_versions() == [3]
     assert live == once
     assert verify(folder.log, folder.store).equal
@@ -69,13 +51,12 @@ def test_a_rebuild_repairs_what_was_edited(folder: Folder) -> None:
     assert verify(folder.log, folder.store).equal
 
 
-def test_readers_and_writers_go_on_and_nothing_is_lost(tmp_path: Path) -> None:
+def test_readers_and_writers_go_on_and_nothing_is_lost(place: Place) -> None:
     """While the new tables are built others append, project and read; the switch takes all of it along."""
-    path = tmp_path / "memory.sqlite"
     log = MemoryLog()
     items = tell(STORY * 20)
     record(log, items[:600])
-    store, other = Store(path), Store(path)
+    store, other = place.open(), place.open()
     bring_up(log, store)
     answers: list[int] = []
 
@@ -103,7 +84,7 @@ def test_the_old_tables_answer_unchanged_while_the_new_ones_build(folder: Folder
     seen: list[object] = []
 
     def look(_: int) -> None:
-        with Store(folder.path) as reader:
+        with folder.place.open() as reader:
             seen.append((reader.forms(SCOPES[0]), reader.history(SCOPES[0]), reader.summaries(SCOPES[0])))
 
     rebuild(folder.log, folder.store, progress=look)
@@ -130,11 +111,13 @@ def test_a_killed_rebuild_leaves_the_old_tables_live(folder: Folder) -> None:
         "import sys, os, signal; from pathlib import Path\n"
         "from mnemolog.adapters.logs.sqlite import SqliteLog; from mnemolog.projections.store import Store\n"
         "from mnemolog.replay.rebuild import rebuild\n"
-        "path = Path(sys.argv[1])\n"
-        "rebuild(SqliteLog(path), Store(path), progress=lambda _: os._exit(9))\n"
+        "store = Store(sys.argv[2], schema=sys.argv[3] or None)\n"
+        "rebuild(SqliteLog(Path(sys.argv[1])), store, progress=lambda _: os._exit(9))\n"
     )
     before = digest_store(folder.store)
-    ended = subprocess.run([sys.executable, "-c", script, str(folder.path)], env=dict(os.environ), check=False)
+    place = folder.place
+    command = [sys.executable, "-c", script, str(folder.path), str(place.target), place.schema or ""]
+    ended = subprocess.run(command, env=dict(os.environ), check=False)
     assert ended.returncode == 9
     assert folder.store.table_versions() == [1, 2]
     assert (folder.store.live_version(), digest_store(folder.store)) == (1, before)
@@ -151,11 +134,16 @@ def test_a_broken_log_is_refused(folder: Folder) -> None:
 
 
 def test_one_rebuild_at_a_time(folder: Folder) -> None:
-    with (
-        filelock.FileLock(folder.path.with_name(folder.path.name + ".rebuild.lock")),
-        pytest.raises(Busy, match="another rebuild"),
-    ):
-        rebuild(folder.log, folder.store)
+    tried: list[str] = []
+
+    def another(_: int) -> None:
+        with folder.place.open() as store, pytest.raises(Busy, match="another rebuild") as refused:
+            rebuild(folder.log, store)
+        tried.append(str(refused.value))
+
+    assert rebuild(folder.log, folder.store, progress=another).version == 2
+    assert tried
+    assert rebuild(folder.log, folder.store).version == 3
 
 
 def test_vectors_are_kept(folder: Folder) -> None:
@@ -164,22 +152,22 @@ def test_vectors_are_kept(folder: Folder) -> None:
     assert folder.store.vectors_get("e/1", SCOPES[0], ["k"]) == {"k": b"vector"}
 
 
-def test_an_empty_memory_can_be_rebuilt(tmp_path: Path) -> None:
+def test_an_empty_memory_can_be_rebuilt(place: Place) -> None:
     log = MemoryLog()
-    with Store(tmp_path / "empty.sqlite", log_id=log.log_id) as store:
+    with place.open(log_id=log.log_id) as store:
         report = rebuild(log, store)
         assert (report.inputs, report.version) == (0, 2)
         assert store.forms(SCOPES[0]) == []
 
 
-def test_the_state_goes_along(tmp_path: Path) -> None:
+def test_the_state_goes_along(place: Place) -> None:
     """Dropping the resolver's state and refolding it changes nothing."""
     log = MemoryLog()
     writer = Writer()
     writer.add(created(), slot(1, "Rome"))
     writer.add(slot(2, "Oslo", supersedes=1))
     record(log, writer.items)
-    with Store(tmp_path / "memory.sqlite") as store:
+    with place.open() as store:
         bring_up(log, store, size=1)
         before = store.load_state(SCOPES[0])
         assert before

@@ -2,54 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from mnemolog.adapters.logs.memory import MemoryLog
-from mnemolog.adapters.logs.sqlite import SqliteLog
 from mnemolog.projections.projector import DecidedInput
-from mnemolog.projections.store import Store
 from mnemolog.replay.verify import verify
+from replay.folder import STORY, Folder
 from replay.logged import bring_up, record
-from replay.stories import SCOPES, Step, tell
-
-STORY: list[Step] = [
-    (number % 3, kind, number % 17)
-    for number, kind in enumerate(
-        ["set", "set", "set", "again", "ask", "edge", "episode", "plan", "again", "late", "set", "rejected", "hide_turn"] * 4
-    )
-]
-
-
-class Folder:
-    """A log and a store in one SQLite file, and a way to alter it from outside."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.log = SqliteLog(path)
-        record(self.log, tell(STORY))
-        self.store = Store(path, log_id=self.log.log_id)
-        bring_up(self.log, self.store)
-
-    def alter(self, statement: str, *values: object) -> None:
-        connection = sqlite3.connect(self.path, timeout=30)
-        with connection:
-            assert connection.execute(statement, values).rowcount == 1
-        connection.close()
-
-    def close(self) -> None:
-        self.store.close()
-        self.log.close()
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Folder]:
-    made = Folder(tmp_path / "memory.sqlite")
-    yield made
-    made.close()
+from replay.places import Place
+from replay.stories import SCOPES, tell
 
 
 def test_the_live_tables_are_what_the_log_says(folder: Folder) -> None:
@@ -160,25 +121,21 @@ def test_a_decision_that_was_altered_voids_what_follows(folder: Folder) -> None:
     assert (problem.kind, problem.offset) == ("undecided", 3)
 
 
-def test_a_repeated_record_of_the_same_input_is_no_problem(tmp_path: Path) -> None:
+def test_a_repeated_record_of_the_same_input_is_no_problem(folder: Folder) -> None:
     """A log adapter keeps the first record of an id; one that holds a second copy all the same reads as if it did not."""
-    folder = Folder(tmp_path / "memory.sqlite")
-    try:
-        folder.alter(
-            "INSERT INTO log_dynamics (offset, scope, recorded, value) "
-            "SELECT (SELECT max(offset) + 1 FROM log_dynamics), scope, recorded, value FROM log_dynamics WHERE offset = 0"
-        )
-        folder.alter("UPDATE rm_offsets_1 SET value = value + 1 WHERE name = 'dynamics'")
-        assert verify(folder.log, folder.store).equal
-    finally:
-        folder.close()
+    folder.alter(
+        "INSERT INTO log_dynamics (offset, scope, recorded, value) "
+        "SELECT (SELECT max(offset) + 1 FROM log_dynamics), scope, recorded, value FROM log_dynamics WHERE offset = 0"
+    )
+    folder.alter("UPDATE rm_offsets_1 SET value = value + 1 WHERE name = 'dynamics'")
+    assert verify(folder.log, folder.store).equal
 
 
-def test_what_is_appended_meanwhile_takes_no_part(tmp_path: Path) -> None:
+def test_what_is_appended_meanwhile_takes_no_part(place: Place) -> None:
     log = MemoryLog()
     items = tell(STORY)
     record(log, items[:20])
-    store = Store(tmp_path / "projections.sqlite")
+    store = place.open()
     bring_up(log, store)
     record(log, items[20:])
     report = verify(log, store)
@@ -198,9 +155,9 @@ def test_deciding_again_reports_drift_and_is_no_fault(folder: Folder) -> None:
     assert sum(told) == len(STORY)
 
 
-def test_an_empty_memory_is_equal(tmp_path: Path) -> None:
+def test_an_empty_memory_is_equal(place: Place) -> None:
     log = MemoryLog()
-    store = Store(tmp_path / "projections.sqlite", log_id=log.log_id)
+    store = place.open(log_id=log.log_id)
     report = verify(log, store)
     assert report.equal
     assert report.checked == 0

@@ -4,7 +4,6 @@ keys of any length."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import sqlalchemy as sa
@@ -34,10 +33,10 @@ class StoredText(sa.types.TypeDecorator[str]):
         # A database's own collation may call two different texts equal, and sorts by the habits of a country.
         return dialect.type_descriptor(sa.Text(collation="C") if is_postgres(dialect) else sa.Text())
 
-    def bind_processor(self, dialect: sa.Dialect) -> Callable[[Any], Any] | None:
+    def bind_processor(self, dialect: sa.Dialect) -> Any:
         return _escape if is_postgres(dialect) else super().bind_processor(dialect)
 
-    def result_processor(self, dialect: sa.Dialect, coltype: Any) -> Callable[[Any], Any] | None:
+    def result_processor(self, dialect: sa.Dialect, coltype: Any) -> Any:
         return _unescape if is_postgres(dialect) else super().result_processor(dialect, coltype)
 
 

@@ -142,7 +142,8 @@ class Database:
         return sa.inspect(connection).has_table(name, schema=self.schema)
 
     def table_names(self, connection: sa.Connection) -> list[str]:
-        return sa.inspect(connection).get_table_names(schema=self.schema)
+        """Of this database, or of another one that stands in for it."""
+        return sa.inspect(connection).get_table_names(schema=None if connection.dialect.name == "sqlite" else self.schema)
 
     def close(self) -> None:
         """Closes every connection that is not in use and not shared, and lets nobody open a new one. May be called twice."""

@@ -86,6 +86,8 @@ class Server:
         try:
             self.engine = sa.create_engine(
                 url.set(query={**defaults, **url.query}),
+                # What people said is not for the messages of errors.
+                hide_parameters=True,
                 pool_size=8,
                 max_overflow=56,
                 pool_timeout=LOCK_SECONDS,
