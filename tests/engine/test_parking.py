@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import mnemolog.processors.embedded as embedded
+import mnemolog.processors.deciding as deciding
 import mnemolog.projections.reader as reader
 from engine.talk import batches_of, memory_rig, sqlite_rig
 from mnemolog import Memory
@@ -31,18 +31,18 @@ ANA, BOB = Scope("acme", "user:ana"), Scope("acme", "user:bob")
 @contextmanager
 def a_bug_about(word: str) -> Iterator[None]:
     """`decide` raises for turns that hold the word."""
-    real = embedded.decide
+    real = deciding.decide
 
     def decide(state: Any, envelope: Envelope, *rest: Any) -> Any:
         if word in str(envelope.data.get("content", "")):
             raise ZeroDivisionError("a bug of ours")
         return real(state, envelope, *rest)
 
-    embedded.decide = decide
+    deciding.decide = decide
     try:
         yield
     finally:
-        embedded.decide = real
+        deciding.decide = real
 
 
 def shown(memory: Memory, user: str, slot: str) -> list[str]:

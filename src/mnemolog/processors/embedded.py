@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import NamedTuple
 
 import msgspec
 
@@ -21,19 +19,15 @@ from ..projections.projector import DecidedInput, Projector
 from ..projections.reader import decided_inputs
 from ..projections.store import Store
 from ..projections.weeks import summarise_due
-from ..schemas.codec import derived_id, encode, sha256_hex
-from ..schemas.envelope import Envelope, Position
-from ..schemas.errors import Closed, LogError, ModelOutputInvalid, ModelUnavailable, StaleDecision
-from ..schemas.events import CHANGES, DYNAMICS, decode, make
-from ..schemas.inputs import ErasureRequested, ReextractRequested, RetractionRequested, Turn
-from ..schemas.observations import ExtractionFailed, Observation
+from ..schemas.envelope import Envelope
+from ..schemas.errors import Closed, LogError, ModelUnavailable, StaleDecision
+from ..schemas.events import CHANGES, DYNAMICS, decode
+from ..schemas.inputs import ErasureRequested, ReextractRequested, RetractionRequested
 from ..schemas.scope import Scope
-from .core.chain import decision_envelope
-from .core.decide import decide
-from .core.evolve import apply
 from .core.policy import Policy
-from .core.ports import EventLog, Extraction, Extractor, SeenTurn, Stored
-from .core.state import ScopeState, dump, load
+from .core.ports import EventLog, Extractor, Stored
+from .deciding import Decider, ObservedInput, Touched
+from .observing import Observer, observation_envelope
 from .parking import Parked, ParkingLot
 from .windows import Windows
 
@@ -41,25 +35,10 @@ __all__ = ["Engine"]
 
 _log = logging.getLogger("mnemolog.processor")
 
-TRIES = 3
-"""How often an extractor is asked before its bad output is recorded as `extraction.failed`."""
 BATCH = 64
 """Inputs per batch: one pair of commits each. More saves little, and holds the write lock longer."""
-_SCOPES = 256
-"""Scopes whose state stays loaded."""
-
-_Touched = dict[str, dict[str, None]]
-"""Scope to the keys of its state that were touched, in order."""
-
-
-class _Input(NamedTuple):
-    stored: Stored
-    envelope: Envelope
-    data: msgspec.Struct
-    observed: Observation | ExtractionFailed
-    observation: Envelope
-    about: SeenTurn | None
-    """For a `reextract.requested`: the turn that it names, if it is there."""
+_Input = tuple[ObservedInput, Envelope]
+"""With the record of its observation."""
 
 
 class Engine:
@@ -67,10 +46,10 @@ class Engine:
 
     def __init__(self, log: EventLog, store: Store, projector: Projector, extractor: Extractor, policy: Policy) -> None:
         self._log, self._store, self._projector = log, store, projector
-        self._extractor, self._policy = extractor, policy
-        self._states: OrderedDict[str, ScopeState] = OrderedDict()
         self._windows = Windows(log, store, extractor.window)
+        self._observer = Observer(extractor, self._windows)
         self._parking = ParkingLot(store)
+        self._decider = Decider(store.load_state, policy, self._parking, log.epoch)
         self._weeks: dict[tuple[str, str], None] = {}
         self._lock = threading.RLock()
         self._stopped = False
@@ -127,7 +106,7 @@ class Engine:
     def forget_loaded(self) -> None:
         """Drops what is kept in memory, after somebody else has processed in between."""
         with self._lock:
-            self._states.clear()
+            self._decider.forget()
             self._windows.clear()
 
     # -- observing -----------------------------------------------------------------------------------------------------
@@ -168,79 +147,21 @@ class Engine:
             reached = stored.offset + 1
         return inputs, reached
 
-    def _input(self, stored: Stored, envelope: Envelope, data: msgspec.Struct) -> _Input:
-        about = self._windows.turn(stored.scope, data.turn_id) if isinstance(data, ReextractRequested) else None
-        observed = self._observation(stored, envelope, data, about)
-        return _Input(stored, envelope, data, observed, self._observation_envelope(stored, envelope, observed), about)
-
-    def _observation(
-        self, stored: Stored, envelope: Envelope, data: msgspec.Struct, about: SeenTurn | None
-    ) -> Observation | ExtractionFailed:
-        if isinstance(data, Turn):
-            seen = SeenTurn(envelope.id, data)
-            observed = self._extract(envelope, seen, self._windows.before(stored, data.session))
-            self._windows.add(stored, seen)
-            return observed
-        if about is not None:
-            return self._extract(envelope, about, self._windows.before_turn(stored.scope, about))
-        return Observation(input_id=envelope.id, input_type=envelope.type, extractor="command/1", command=envelope.type)
-
-    def _extract(self, envelope: Envelope, seen: SeenTurn, window: Sequence[SeenTurn]) -> Observation | ExtractionFailed:
-        error = raw = ""
-        for _ in range(TRIES):
-            try:
-                extraction: Extraction = self._extractor.extract(seen, window)
-                observation = Observation(
-                    input_id=envelope.id,
-                    input_type=envelope.type,
-                    extractor=self._extractor.name,
-                    model=extraction.model,
-                    prompt_hash=extraction.prompt_hash,
-                    context_ids=extraction.context_ids,
-                    raw=extraction.raw,
-                    candidates=extraction.candidates,
-                )
-                return msgspec.json.decode(encode(msgspec.to_builtins(observation)), type=Observation)
-            except ModelUnavailable:
-                raise
-            except ModelOutputInvalid as problem:
-                error, raw = str(problem), problem.raw
-            except Exception as problem:  # an extractor is somebody's plug-in: its bugs are recorded like bad output
-                error, raw = f"{type(problem).__name__}: {problem}", ""
-        _log.warning("turn %s: no usable extraction after %d tries: %s", seen.id, TRIES, error)
-        return ExtractionFailed(
-            input_id=envelope.id,
-            input_type=envelope.type,
-            extractor=self._extractor.name,
-            error=error,
-            tries=TRIES,
-            raw=raw,
-        )
-
-    def _observation_envelope(self, stored: Stored, envelope: Envelope, observed: Observation | ExtractionFailed) -> Envelope:
-        scope = Scope.parse(stored.scope)
-        return make(
-            observed,
-            scope=scope,
-            event_id=derived_id(scope.tenant, scope.subject, envelope.source, envelope.id, "observe", 0),
-            time=envelope.time,
-            position=str(self._position(stored)),
-            causation=envelope.id,
-            recorded=stored.recorded,
-        )
+    def _input(self, stored: Stored, envelope: Envelope, data: msgspec.Struct) -> tuple[ObservedInput, Envelope]:
+        about = self._observer.about(stored, data)
+        observed = self._observer.observe(stored, envelope, data, about)
+        record = observation_envelope(stored, envelope, observed, self._decider.position(stored))
+        return ObservedInput(stored, envelope, data, observed, about), record
 
     # -- deciding ------------------------------------------------------------------------------------------------------
 
     def _decide(self, inputs: Sequence[_Input], reached: int) -> None:
         """Decides a batch and makes it durable; where another processor got in between, what it decided is read back."""
-        touched: _Touched = {}
-        decided, records = self._speculate(inputs, touched)
+        touched: Touched = {}
+        decided, records = self._decider.speculate([given for given, _ in inputs], touched, self._log.end(CHANGES))
         try:
             offsets = {item.offset for item in decided}
-            hashes = self._log.append_processed(
-                [given.observation for given in inputs if given.stored.offset in offsets],
-                records,
-            )
+            hashes = self._log.append_processed([record for given, record in inputs if given.stored.offset in offsets], records)
         except BaseException as error:
             # The loaded states are ahead of the log now.
             self.forget_loaded()
@@ -252,44 +173,8 @@ class Engine:
             raise RuntimeError("the log stored other bytes than were decided")
         self._project(decided, touched, self._log.end(CHANGES), reached)
 
-    def _speculate(self, inputs: Sequence[_Input], touched: _Touched) -> tuple[list[DecidedInput], list[Envelope]]:
-        """Decisions of a batch, each made on the state that the one before left behind; nothing is written yet."""
-        decided: list[DecidedInput] = []
-        records: list[Envelope] = []
-        start = self._log.end(CHANGES)
-        for given in inputs:
-            scope = given.stored.scope
-            if scope in self._parking.scopes:
-                continue
-            state = self._state(scope)
-            position = self._position(given.stored)
-            try:
-                decision = decide(state, given.envelope, given.data, given.observed, self._policy, position, given.about)
-            except Exception as error:  # a bug of ours: `decide` raises nothing on purpose
-                self._parking.park(scope, given.stored.offset, given.envelope.id, error)
-                continue
-            envelope = decision_envelope(decision, given.envelope, position)
-            digest = sha256_hex(envelope.to_bytes())
-            keys = apply(state, decision, given.envelope, given.data, position, digest)
-            touched.setdefault(scope, {}).update(dict.fromkeys(keys))
-            records.append(envelope)
-            decided.append(
-                DecidedInput(
-                    input=given.envelope,
-                    data=given.data,
-                    offset=given.stored.offset,
-                    decision_envelope=envelope,
-                    decision=decision,
-                    changes_offset=start + len(decided),
-                    hash=digest,
-                    recorded=given.stored.recorded,
-                    extractor=given.observed.extractor,
-                )
-            )
-        return decided, records
-
-    def _project(self, decided: Sequence[DecidedInput], touched: _Touched, next_changes: int, applied: int) -> None:
-        states = {(scope, key): blob for scope, keys in touched.items() for key, blob in dump(self._state(scope), keys).items()}
+    def _project(self, decided: Sequence[DecidedInput], touched: Touched, next_changes: int, applied: int) -> None:
+        states = self._decider.states(touched)
         weeks = self._projector.apply(decided, states=states, next_changes=next_changes, applied_input=applied)
         self._weeks.update(dict.fromkeys(weeks))
 
@@ -307,17 +192,9 @@ class Engine:
             self.forget_loaded()
             items = decided_inputs(self._log, cursor.next_changes, heads=self._store.heads)
             while batch := list(islice(items, BATCH)):
-                touched: _Touched = {}
+                touched: Touched = {}
                 for item in batch:
-                    keys = apply(
-                        self._state(item.scope),
-                        item.decision,
-                        item.input,
-                        item.data,
-                        Position(self._log.epoch, 0, item.offset),
-                        item.hash,
-                    )
-                    touched.setdefault(item.scope, {}).update(dict.fromkeys(keys))
+                    self._decider.apply(item, touched)
                 self._project(batch, touched, batch[-1].changes_offset + 1, batch[-1].offset + 1)
         if not self.started:
             summarise_due(self._log, self._store, self._projector)
@@ -332,7 +209,7 @@ class Engine:
         self._windows.forget(scope)
         end = self._store.cursor().applied_input
         # Some may be decided: by a run that died on the way.
-        start = max(parked.offset, self._state(scope).applied + 1)
+        start = max(parked.offset, self._decider.state(scope).applied + 1)
         while start < end:
             records = [item for item in self._log.read(DYNAMICS, start, BATCH, scope=Scope.parse(scope)) if item.offset < end]
             if not records:
@@ -349,19 +226,6 @@ class Engine:
         self._parking.release(scope)
         return True
 
-    def _state(self, scope: str) -> ScopeState:
-        state = self._states.get(scope)
-        if state is None:
-            state = load(Scope.parse(scope), self._store.load_state(scope))
-            self._states[scope] = state
-        self._states.move_to_end(scope)
-        return state
-
     def _trim(self) -> None:
-        """Between batches only: a state that is being changed must stay the one that is looked up."""
-        while len(self._states) > _SCOPES:
-            self._states.popitem(last=False)
+        self._decider.trim()
         self._windows.trim()
-
-    def _position(self, stored: Stored) -> Position:
-        return Position(self._log.epoch, stored.partition, stored.offset)
