@@ -55,14 +55,14 @@ class Points(grpc.PointsServicer):
         return DONE
 
     def Upsert(self, request: Any, context: Any) -> Any:
-        guard = GrpcToRest.convert_filter(request.update_filter) if request.HasField("update_filter") else None
+        guard = _filter(request.update_filter) if request.HasField("update_filter") else None
         points = [GrpcToRest.convert_point_struct(point) for point in request.points]
         with self._lock:
             self._engine.upsert(request.collection_name, points, update_filter=guard)
         return DONE
 
     def Delete(self, request: Any, context: Any) -> Any:
-        wanted = models.FilterSelector(filter=GrpcToRest.convert_filter(request.points.filter))
+        wanted = models.FilterSelector(filter=_filter(request.points.filter))
         with self._lock:
             self._engine.delete(request.collection_name, wanted)
         return DONE
@@ -78,11 +78,24 @@ class Points(grpc.PointsServicer):
             found = self._engine.query_points(
                 request.collection_name,
                 query=list(request.query.nearest.dense.data),
-                query_filter=GrpcToRest.convert_filter(request.filter),
+                query_filter=_filter(request.filter),
                 limit=request.limit,
                 with_payload=list(request.with_payload.include.fields),
             )
         return grpc.QueryResponse(result=[grpc.ScoredPoint(**_shared(hit), score=hit.score) for hit in found.points])
+
+
+def _filter(message: Any) -> models.Filter:
+    return _tidy(GrpcToRest.convert_filter(message))
+
+
+def _tidy(found: models.Filter) -> models.Filter:
+    """Without the empty lists that gRPC makes of clauses that are not there."""
+    clauses: dict[str, Any] = {}
+    for name in ("should", "must", "must_not"):
+        conditions = getattr(found, name) or []
+        clauses[name] = [_tidy(one) if isinstance(one, models.Filter) else one for one in conditions] or None
+    return models.Filter(**clauses)
 
 
 def _shared(point: models.Record | models.ScoredPoint) -> dict[str, Any]:

@@ -84,9 +84,12 @@ def told_plainly(collection: str) -> Iterator[None]:
         raise _plain(collection, f"{code.name} {said}", gone=gone, away=away) from error
     except ValueError as error:
         # The client's own engine, and the client where it checks before it sends, have no type for their errors.
-        if isinstance(error, MnemologError) or not ("not found" in str(error) or "dimension" in str(error)):
+        said, gone = str(error), "not found" in str(error)
+        if "shape" in said:
+            said = f"another dimension: {said}"
+        if isinstance(error, MnemologError) or not (gone or "dimension" in said):
             raise
-        raise _plain(collection, str(error), gone="not found" in str(error), away=False) from error
+        raise _plain(collection, said, gone=gone, away=False) from error
 
 
 def _unknown(error: Exception) -> Misconfigured:
