@@ -3,8 +3,8 @@ memory. Decisions keep dynamics order and are one to one with inputs, so each to
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, MutableMapping
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from typing import Generic, TypeVar
 
 import msgspec
@@ -17,7 +17,7 @@ from ..schemas.events import CHANGES, DYNAMICS, OBSERVATIONS, decode
 from ..schemas.scope import Scope
 from .cells import DecidedInput
 
-__all__ = ["DecidedInput", "MissingInput", "Observations", "decided_inputs", "records"]
+__all__ = ["DecidedInput", "DecidedReader", "MissingInput", "Observations", "decided_inputs", "records"]
 
 CHUNK = 512
 """Records read at a time; no read of the log stays open between two chunks."""
@@ -69,20 +69,55 @@ def decided_inputs(
     gone raises MissingInput, one whose records cannot be read Undecodable; with `on_broken` these are told there, with their
     scope, and left out.
     """
-    ahead = records(log, CHANGES, start_changes, end_changes, scope=scope)
-    first = next(ahead, None)
-    if first is None:
-        return
-    known = _heads_before(log, start_changes, scope) if heads is None else heads()
-    inputs: _Inputs | None = None
-    observations: Observations[str] | None = None
-    for valid in _valid(_again(first, ahead), known, on_broken):
+    return DecidedReader(log, start_changes, scope=scope, heads=heads, on_broken=on_broken).read(end_changes)
+
+
+class DecidedReader:
+    """The same for somebody who goes on reading as the log grows: every topic stays where it was read to.
+
+    `next_changes` is the offset below which everything was looked at once `read` came to its end. Void decisions (those that
+    do not link) are passed over.
+    """
+
+    def __init__(
+        self,
+        log: EventLog,
+        start_changes: int,
+        *,
+        scope: Scope | None = None,
+        heads: Callable[[], MutableMapping[str, str]] | None = None,
+        on_broken: Callable[[str, Undecodable], None] | None = None,
+    ) -> None:
+        self._log, self._scope, self._on_broken = log, scope, on_broken
+        self._start = start_changes
+        self._given = heads
+        self._heads: MutableMapping[str, str] | None = None
+        self._inputs: _Inputs | None = None
+        self._observations: Observations[str] | None = None
+        self.next_changes = start_changes
+
+    def read(self, end_changes: int | None = None) -> Iterator[DecidedInput]:
+        """What follows, up to `end_changes` (default: the end of the topic)."""
+        for record in records(self._log, CHANGES, self.next_changes, end_changes, scope=self._scope):
+            yield from self.take(record)
+
+    def take(self, record: Stored) -> Iterator[DecidedInput]:
+        """What a record of the changes topic decides: nothing where it does not count. Records are given in log order."""
+        self.next_changes = record.offset + 1
+        if self._heads is None:
+            self._heads = _heads_before(self._log, self._start, self._scope) if self._given is None else self._given()
+        for valid in _valid((record,), self._heads, self._on_broken):
+            item = self._joined(valid)
+            if item is not None:
+                yield item
+
+    def _joined(self, valid: ValidDecision) -> DecidedInput | None:
         where = Position.parse(valid.envelope.position)
-        if inputs is None or observations is None:
-            inputs = _Inputs(log, where.offset, scope)
-            observations = Observations(log, where.offset, scope, _extractor_name)
+        if self._inputs is None or self._observations is None:
+            self._inputs = _Inputs(self._log, where.offset, self._scope)
+            self._observations = Observations(self._log, where.offset, self._scope, _extractor_name)
         key = valid.stored.scope
-        stored = inputs.at(where.offset)
+        stored = self._inputs.at(where.offset)
         try:
             if stored is None or stored.scope != key:
                 raise MissingInput(key, valid.decision.input_id, where.offset)
@@ -90,11 +125,11 @@ def decided_inputs(
             if envelope.id != valid.decision.input_id:
                 raise MissingInput(key, valid.decision.input_id, where.offset)
         except Undecodable as error:
-            if on_broken is None:
+            if self._on_broken is None:
                 raise
-            on_broken(key, error)
-            continue
-        yield DecidedInput(
+            self._on_broken(key, error)
+            return None
+        return DecidedInput(
             input=envelope,
             data=data,
             offset=stored.offset,
@@ -103,17 +138,12 @@ def decided_inputs(
             changes_offset=valid.stored.offset,
             hash=valid.hash,
             recorded=stored.recorded,
-            extractor=observations.of(key, envelope.id, where.offset) or "",
+            extractor=self._observations.of(key, envelope.id, where.offset) or "",
         )
 
 
-def _again(first: Stored, rest: Iterator[Stored]) -> Iterator[Stored]:
-    yield first
-    yield from rest
-
-
 def _valid(
-    given: Iterator[Stored], heads: MutableMapping[str, str], on_broken: Callable[[str, Undecodable], None] | None
+    given: Iterable[Stored], heads: MutableMapping[str, str], on_broken: Callable[[str, Undecodable], None] | None
 ) -> Iterator[ValidDecision]:
     """The valid decisions; with `on_broken` a record that cannot be read is told and counts as not there."""
     if on_broken is None:
@@ -133,19 +163,40 @@ def _heads_before(log: EventLog, end: int, scope: Scope | None) -> dict[str, str
     return heads
 
 
+class _Ahead:
+    """The records of a topic from an offset on, one looked at before it is taken; at the end it asks again when asked."""
+
+    def __init__(self, log: EventLog, topic: str, start: int, scope: Scope | None) -> None:
+        self._log, self._topic, self._scope = log, topic, scope
+        self._at = start
+        self._chunk: deque[Stored] = deque()
+
+    def peek(self) -> Stored | None:
+        if not self._chunk:
+            self._chunk.extend(self._log.read(self._topic, self._at, CHUNK, scope=self._scope))
+            if not self._chunk:
+                return None
+            self._at = self._chunk[-1].offset + 1
+        return self._chunk[0]
+
+    def drop(self) -> None:
+        self._chunk.popleft()
+
+
 class _Inputs:
     """Dynamics, read forward; a decision that comes out of order is looked up where it lies."""
 
     def __init__(self, log: EventLog, start: int, scope: Scope | None) -> None:
         self._log = log
-        self._ahead = records(log, DYNAMICS, start, scope=scope)
-        self._next: Stored | None = next(self._ahead, None)
+        self._ahead = _Ahead(log, DYNAMICS, start, scope)
+        self._reached = start
 
     def at(self, offset: int) -> Stored | None:
-        while self._next is not None and self._next.offset < offset:
-            self._next = next(self._ahead, None)
-        if self._next is not None and self._next.offset == offset:
-            return self._next
+        while self._reached <= offset and (record := self._ahead.peek()) is not None and record.offset <= offset:
+            self._reached = record.offset + 1
+            self._ahead.drop()
+            if record.offset == offset:
+                return record
         found = next(iter(self._log.read(DYNAMICS, offset, 1)), None)
         return found if found is not None and found.offset == offset else None
 
@@ -164,18 +215,18 @@ class Observations(Generic[_T]):
         self._scope = scope
         self._decode = read
         self._indexed: OrderedDict[str, tuple[int, dict[str, _T]]] = OrderedDict()
-        self._ahead = records(log, OBSERVATIONS, self._place(log, input_offset), scope=scope)
+        self._ahead = _Ahead(log, OBSERVATIONS, self._place(log, input_offset), scope)
         self._passed: OrderedDict[tuple[str, str], _T] = OrderedDict()
-        self._next = self._read()
+        self._next: tuple[tuple[str, str], int, _T] | None = None
 
     def of(self, scope: str, input_id: str, offset: int) -> _T | None:
         """The first observation of an input; None where it has none."""
-        while self._next is not None and self._next[1] <= offset:
-            key, _, wanted = self._next
+        while (scope, input_id) not in self._passed and (item := self._look()) is not None and item[1] <= offset:
+            key, _, wanted = item
             self._passed.setdefault(key, wanted)
             if len(self._passed) > _REMEMBERED:
                 self._passed.popitem(last=False)
-            self._next = self._read()
+            self._next = None
         found = self._passed.pop((scope, input_id), None)
         return self._elsewhere(scope, input_id) if found is None else found
 
@@ -196,12 +247,16 @@ class Observations(Generic[_T]):
                 self._indexed.popitem(last=False)
         return index[1].get(input_id)
 
-    def _read(self) -> tuple[tuple[str, str], int, _T] | None:
-        record = next(self._ahead, None)
-        if record is None:
-            return None
-        input_id, offset, wanted = self._decode(record)
-        return (record.scope, input_id), offset, wanted
+    def _look(self) -> tuple[tuple[str, str], int, _T] | None:
+        """The next observation, still to be taken."""
+        if self._next is None:
+            record = self._ahead.peek()
+            if record is None:
+                return None
+            self._ahead.drop()
+            input_id, offset, wanted = self._decode(record)
+            self._next = (record.scope, input_id), offset, wanted
+        return self._next
 
     def _place(self, log: EventLog, input_offset: int) -> int:
         """An offset at or before the observation of that input: they lie in the order of their inputs."""
