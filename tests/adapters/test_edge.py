@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -50,6 +51,8 @@ def test_another_embedder_is_refused_by_name(tmp_path: Path) -> None:
             EdgeVectors(tmp_path / "v", dim, name)
     store = EdgeVectors(tmp_path / "v", DIM, "one/8")
     store.close()
+    shutil.rmtree(tmp_path / "v")
+    EdgeVectors(tmp_path / "v", DIM, "two/8").close()
 
 
 def test_a_second_owner_is_told(tmp_path: Path) -> None:

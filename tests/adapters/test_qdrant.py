@@ -133,6 +133,8 @@ def test_another_embedder_is_refused_by_name(client: QdrantClient) -> None:
         with pytest.raises(EmbedderMismatch, match=r"one/8.*rebuild"):
             opened(client, name, dim)
     opened(client)
+    client.delete_collection("vectors")
+    opened(client, "two/8")
 
 
 def test_a_collection_changed_under_an_open_store_is_an_embedder_mismatch(client: QdrantClient) -> None:

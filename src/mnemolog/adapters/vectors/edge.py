@@ -145,7 +145,7 @@ class EdgeVectors:
         if known is not None and (known.get("embedder"), known.get("dim")) != (embedder, self._dim):
             raise EmbedderMismatch(
                 f"{self._path} holds vectors of {known.get('embedder')!r} with {known.get('dim')} dimensions, but the embedder "
-                f"is {embedder!r} with {self._dim}: rebuild the vectors (`mnemolog rebuild vectors`) or open it with its own"
+                f"is {embedder!r} with {self._dim}: open it with its own, or rebuild it: remove the folder, it is filled anew"
             )
         if known is not None and known.get("layout") == _LAYOUT:
             try:

@@ -38,7 +38,7 @@ def check_dim(vector: NDArray[np.float32], dim: int) -> None:
     if vector.shape != (dim,):
         raise EmbedderMismatch(
             f"a vector of shape {vector.shape} cannot be compared with those of {dim} dimensions in this index: "
-            "use the embedder that filled it, or rebuild the vectors (`mnemolog rebuild vectors`)"
+            "use the embedder that filled it, or remove the index to rebuild it with another"
         )
 
 

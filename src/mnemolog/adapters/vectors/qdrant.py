@@ -194,8 +194,8 @@ class QdrantVectors:
         if (held.get("embedder"), vectors.size) != (embedder, self._dim):
             raise EmbedderMismatch(
                 f"the collection {self._collection!r} holds vectors of {held.get('embedder')!r} with {vectors.size} "
-                f"dimensions, but the embedder is {embedder!r} with {self._dim}: rebuild the vectors (`mnemolog rebuild "
-                "vectors`) or open it with its own"
+                f"dimensions, but the embedder is {embedder!r} with {self._dim}: open it with its own, or rebuild it: "
+                "remove the collection, it is made and filled anew"
             )
         # Again at each start: one that ended in between has left the collection without them.
         for field, schema in _INDEXES.items():

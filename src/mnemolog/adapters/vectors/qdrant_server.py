@@ -101,7 +101,7 @@ def _plain(collection: str, said: str, *, gone: bool, away: bool) -> MnemologErr
     if "dimension" in said:
         return EmbedderMismatch(
             f"the collection {collection!r} holds vectors of another dimension ({shown}): use the embedder that filled it, "
-            "or rebuild the vectors (`mnemolog rebuild vectors`)"
+            "or rebuild it: remove the collection, it is made and filled anew"
         )
     if gone:
         return Closed(
