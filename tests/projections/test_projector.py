@@ -272,7 +272,7 @@ def test_a_batch_that_overlaps_is_applied_from_the_cursor_on(store: Store, proje
 def test_a_failed_batch_leaves_nothing(store: Store, projector: Projector, writer: Writer) -> None:
     writer.add(created(), slot(1, "Rome"))
     bad = writer.add(slot(2, "Oslo", confidence=float("nan"), authority=None))
-    with pytest.raises(Exception, match="(?i)not.null"):
+    with pytest.raises(Exception, match=r"(?i)not.null"):
         project(projector, [*writer.items[:-1], bad])
     assert store.cursor() == (0, 0)
     assert store.forms(SCOPE) == []

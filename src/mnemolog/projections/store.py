@@ -14,6 +14,7 @@ from ..schemas.observations import Evidence
 from ..schemas.scope import Scope
 from ..schemas.views import EdgeView, FormView, PendingView, SummaryView, TimelineEntry, TurnView, VersionView
 from .base import CHUNK, Cursor, StoreBase
+from .columns import StoredText, same_text
 from .summaries import closed_weeks, latest_revision, make_summary, open_week
 from .tables import Tables, scopes
 from .views import EvidenceKey, pieces, slot_view, timeline_entry, turn_view, value
@@ -314,7 +315,8 @@ class Store(StoreBase):
     def session_turns(self, scope: Scope | str, session: str, before_offset: int, limit: int) -> list[TurnView]:
         """The last `limit` turns of a session before a dynamics offset, repetitions included, oldest first."""
         with self.reading() as (connection, t):
-            query = self._turns(connection, t, scope).where(t.turns.c.session == session, t.turns.c.position < before_offset)
+            mine = same_text(t.turns.c.session, sa.literal(session, StoredText), connection.dialect.name)
+            query = self._turns(connection, t, scope).where(mine, t.turns.c.position < before_offset)
             rows = connection.execute(query.order_by(t.turns.c.position.desc()).limit(limit)).all()
             return [turn_view(row) for row in reversed(rows)]
 

@@ -243,7 +243,7 @@ class Tables:
             _number("position"),
             _text("event_id"),
             _text("source"),
-            _text("session"),
+            long_text("session"),
             _text("agent"),
             _text("role"),
             _text("speaker"),
@@ -333,7 +333,13 @@ class Tables:
 
     @staticmethod
     def _index(table: Table, *columns: str) -> None:
-        Index(f"{table.name}_{'_'.join(columns)}", *(table.c[name] for name in columns))
+        name, plain = f"{table.name}_{'_'.join(columns)}", [table.c[name] for name in columns]
+        short = [conflict_key(column) for column in plain]
+        if short == plain:
+            Index(name, *plain)
+        else:
+            Index(name, *plain).ddl_if(dialect="sqlite")
+            Index(f"{name}_digest", *short).ddl_if(dialect="postgresql")
 
 
 @lru_cache(maxsize=8)
