@@ -7,7 +7,7 @@ decisions only those that link. Any process may fold them on; the write lock mak
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from ..schemas.codec import sha256_hex
 from ..schemas.envelope import Envelope
 from ..schemas.errors import LogError, Undecodable, UnknownLog
 from ..schemas.events import CHANGES, DYNAMICS, TOPICS
-from .dialect import Database, insert_new, upsert
+from .dialect import Database, Update, insert_new, upsert
 
 __all__ = ["SqlLogIndex"]
 
@@ -59,6 +59,12 @@ _offsets = Table(
     Column("topic", Text, primary_key=True),
     Column("next_offset", BigInteger, nullable=False),
     Column("recorded", Text, nullable=False),
+)
+_counts = Table(
+    "log_counts",
+    _metadata,
+    Column("name", Text, primary_key=True),
+    Column("number", BigInteger, nullable=False),
 )
 _meta = Table("log_meta", _metadata, Column("name", Text, primary_key=True), Column("value", Text, nullable=False))
 
@@ -105,23 +111,35 @@ class _Index:
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
         self._dialect = connection.dialect.name
+        # Nobody else writes meanwhile, and a reader sees one moment: what was looked up stays true.
+        self._stand: dict[str, tuple[int, str]] | None = None
+        self._looked_up: dict[tuple[str, Key], tuple[int, str] | None] = {}
 
     def next_offset(self, topic: str) -> int:
-        found = self._connection.execute(_NEXT, {"name": topic}).scalar_one_or_none()
-        return 0 if found is None else int(found)
+        return self._stands().get(topic, (0, ""))[0]
 
     def latest(self) -> str:
-        return str(self._connection.execute(_LATEST).scalar_one())
+        return max((recorded for _, recorded in self._stands().values()), default="")
+
+    def counts(self) -> dict[str, int]:
+        return {name: int(number) for name, number in self._connection.execute(_COUNTS)}
+
+    def _stands(self) -> dict[str, tuple[int, str]]:
+        """Per topic the next offset and the newest recorded time."""
+        if self._stand is None:
+            self._stand = {topic: (int(offset), recorded) for topic, offset, recorded in self._connection.execute(_OFFSETS)}
+        return self._stand
 
     def known(self, topic: str, keys: Sequence[Key]) -> dict[Key, tuple[int, str]]:
-        by_hash = {_key(key): key for key in keys}
+        asked = self._looked_up
+        by_hash = {_key(key): key for key in keys if (topic, key) not in asked}
         hashes = list(by_hash)
-        found: dict[Key, tuple[int, str]] = {}
         for start in range(0, len(hashes), _CHUNK):
-            rows = self._connection.execute(_KNOWN, {"number": _number(topic), "keys": hashes[start : start + _CHUNK]})
-            for key, position, content in rows:
-                found[by_hash[bytes(key)]] = (position, content)
-        return found
+            part = hashes[start : start + _CHUNK]
+            asked.update(((topic, by_hash[hashed]), None) for hashed in part)
+            for hashed, position, content in self._connection.execute(_KNOWN, {"number": _number(topic), "keys": part}):
+                asked[topic, by_hash[bytes(hashed)]] = (position, content)
+        return {key: found for key in keys if (found := asked[topic, key]) is not None}
 
     def heads(self, scopes: Sequence[str]) -> dict[str, str]:
         by_hash = {_short(scope): scope for scope in scopes}
@@ -156,12 +174,21 @@ class _Index:
         else:
             self._fold_events(topic, fresh)
         recorded = max((record.recorded for record in fresh), default="")
-        row = {"topic": topic, "next_offset": max(next_offset, stands), "recorded": max(recorded, self._recorded(topic))}
-        self._connection.execute(upsert(_offsets, self._dialect), [row])
+        self._stand_at(topic, max(next_offset, stands), recorded)
 
-    def _recorded(self, topic: str) -> str:
-        found = self._connection.execute(sa.select(_offsets.c.recorded).where(_offsets.c.topic == topic)).scalar_one_or_none()
-        return "" if found is None else str(found)
+    def count(self, topic: str, next_offset: int, counts: Mapping[str, int]) -> None:
+        rows = [{"name": name, "number": number} for name, number in counts.items() if number]
+        if rows:
+            more: Update = {"number": lambda old, given: old + given}
+            self._connection.execute(upsert(_counts, self._dialect, more), rows)
+        if next_offset > self.next_offset(topic):
+            self._stand_at(topic, next_offset, "")
+
+    def _stand_at(self, topic: str, next_offset: int, recorded: str) -> None:
+        standing = (next_offset, max(recorded, self._stands().get(topic, (0, ""))[1]))
+        row = {"topic": topic, "next_offset": standing[0], "recorded": standing[1]}
+        self._connection.execute(upsert(_offsets, self._dialect), [row])
+        self._stands()[topic] = standing
 
     def _fold_events(self, topic: str, records: Sequence[Stored]) -> None:
         """The first record of each id; bytes that are no event have none, and are passed over."""
@@ -179,7 +206,7 @@ class _Index:
             if key in known:
                 continue
             content = envelope.content_hash if topic == DYNAMICS else ""
-            known[key] = (record.offset, content)
+            known[key] = self._looked_up[topic, key] = (record.offset, content)
             seen.append({"topic": _number(topic), "key": _key(key), "position": record.offset, "content": content})
             if topic == DYNAMICS:
                 inputs.append(_input_row(record, envelope))
@@ -208,6 +235,7 @@ class _Index:
             try:
                 for valid in valid_decisions((record,), heads):
                     key = (record.scope, valid.envelope.source, valid.envelope.id)
+                    self._looked_up.pop((CHANGES, key), None)
                     seen.append({"topic": _number(CHANGES), "key": _key(key), "position": record.offset, "content": valid.hash})
             except Undecodable:
                 continue
@@ -243,8 +271,8 @@ def _short(name: str) -> bytes:
     return bytes.fromhex(sha256_hex(name.encode("utf-8", "surrogatepass"))[:32])
 
 
-_NEXT = sa.select(_offsets.c.next_offset).where(_offsets.c.topic == sa.bindparam("name"))
-_LATEST = sa.select(sa.func.coalesce(sa.func.max(_offsets.c.recorded), ""))
+_OFFSETS = sa.select(_offsets.c.topic, _offsets.c.next_offset, _offsets.c.recorded)
+_COUNTS = sa.select(_counts.c.name, _counts.c.number)
 _KNOWN = sa.select(_seen.c.key, _seen.c.position, _seen.c.content).where(
     _seen.c.topic == sa.bindparam("number"), _seen.c.key.in_(sa.bindparam("keys", expanding=True))
 )

@@ -17,7 +17,7 @@ from .errors import InvalidInput, Undecodable
 from .scope import Scope, check_name
 from .times import from_text
 
-__all__ = ["DEFAULT_SOURCE", "Envelope", "Position", "schema_uri"]
+__all__ = ["DEFAULT_SOURCE", "Envelope", "Position", "headers_of", "schema_uri"]
 
 DEFAULT_SOURCE = "mnemolog"
 
@@ -141,6 +141,21 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             raise InvalidInput(
                 "dataschema", f"{self.dataschema!r} does not name {self.type!r}", f"such as {schema_uri(self.type, 1)}"
             )
+
+
+def headers_of(event: Envelope) -> tuple[tuple[str, bytes], ...]:
+    """The CloudEvents headers of a structured-mode record: copies, for those who route by them."""
+    texts = {
+        "content-type": "application/cloudevents+json; charset=UTF-8",
+        "ce_specversion": event.specversion,
+        "ce_id": event.id,
+        "ce_source": event.source,
+        "ce_type": event.type,
+        "ce_subject": event.subject,
+        "ce_tenant": event.tenant,
+        "ce_time": event.time,
+    }
+    return tuple((name, text.encode("utf-8")) for name, text in texts.items())
 
 
 _ATTRIBUTES = Envelope.__struct_fields__

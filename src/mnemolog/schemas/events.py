@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from . import changes, inputs, observations
+from . import changes, inputs, observations, rejections
 from .clean import check_plain
 from .envelope import DEFAULT_SOURCE, Envelope, schema_uri
 from .errors import InvalidInput, NewerVersion, Undecodable, UnknownField
@@ -69,6 +69,7 @@ EVENTS: dict[str, EventType] = {
         EventType("extraction.failed", 1, observations.ExtractionFailed, OBSERVATIONS),
         EventType("decision.made", 1, changes.Decision, CHANGES),
         EventType("week.summarised", 1, changes.WeekSummarised, SUMMARIES),
+        EventType("input.rejected", 1, rejections.InputRejected, DEAD_LETTERS),
     )
 }
 
@@ -76,7 +77,6 @@ RESERVED = (
     "document.published",
     "fact.shared",
     "feedback.given",
-    "input.rejected",
     "memory.recalled",
     "memory.reviewed",
     "rollback.requested",

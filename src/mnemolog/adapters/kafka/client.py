@@ -35,6 +35,7 @@ class Outgoing(NamedTuple):
     """A record to send."""
 
     key: str
+    """In UTF-8, what is not UTF-8 as `surrogateescape` writes it."""
     value: bytes
     recorded: str
     """Fixed UTC text; also Kafka's timestamp, in milliseconds."""
@@ -148,7 +149,7 @@ class KafkaClient:
                     await producer.send(
                         self.servers.topic(topic),
                         record.value,
-                        record.key.encode("utf-8"),
+                        record.key.encode("utf-8", "surrogateescape"),
                         partition,
                         milliseconds(record.recorded),
                         [*record.headers, (RECORDED, record.recorded.encode("ascii"))],

@@ -17,9 +17,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from ...processors.core.ports import IndexStep, LogIndex, Placed, Stored
-from ...schemas.envelope import Envelope, Position
-from ...schemas.errors import Closed, LogError, StaleDecision
-from ...schemas.events import CHANGES, DYNAMICS, OBSERVATIONS
+from ...schemas.envelope import Envelope, Position, headers_of
+from ...schemas.errors import Closed, ConflictingContent, LogError, StaleDecision
+from ...schemas.events import CHANGES, DEAD_LETTERS, DYNAMICS, OBSERVATIONS
 from ...schemas.scope import Scope
 from ...schemas.times import to_text
 from ..logs.plan import (
@@ -33,7 +33,7 @@ from ..logs.plan import (
     check_topic,
     plan_decisions,
     plan_derived,
-    plan_inputs,
+    plan_each_input,
     stamp,
     utc_now,
 )
@@ -111,17 +111,39 @@ class PartitionLog:
         if not events:
             return []
         with self._index.step() as step:
-            self._fold(step, DYNAMICS)
-            first = step.next_offset(DYNAMICS)
-            recorded = stamp(self._clock, step.latest())
-            keys = [_key(event) for event in events]
-            placed, new = plan_inputs(events, _lookup(step, DYNAMICS, keys), first, recorded, self.epoch)
-            self._send(step, DYNAMICS, [outgoing(record, recorded) for record in new])
-            places = step.known(DYNAMICS, keys)
+            return [_placed(item) for item in self._append(step, events, whole=True)]
+
+    def append_in(self, step: IndexStep, events: Sequence[Envelope]) -> list[Placed | ConflictingContent]:
+        """As `append_inputs`, as a part of the caller's step; an input that conflicts is answered with its error, and the
+        others are appended."""
+        self._check_open()
+        return self._append(step, events, whole=False) if events else []
+
+    def _append(self, step: IndexStep, events: Sequence[Envelope], *, whole: bool) -> list[Placed | ConflictingContent]:
+        self._fold(step, DYNAMICS)
+        recorded = stamp(self._clock, step.latest())
+        keys = [_key(event) for event in events]
+        lookup = _lookup(step, DYNAMICS, keys)
+        planned, new = plan_each_input(events, lookup, step.next_offset(DYNAMICS), recorded, self.epoch)
+        if whole:
+            for item in planned:
+                _placed(item)
+        self._send(step, DYNAMICS, [outgoing(record, recorded) for record in new])
+        places = step.known(DYNAMICS, keys)
         return [
             Placed(item.event_id, Position(self.epoch, self._partition, places[key][0]), item.fresh)
-            for key, item in zip(keys, placed, strict=True)
+            if isinstance(item, Placed)
+            else item
+            for key, item in zip(keys, planned, strict=True)
         ]
+
+    def append_rejected(self, step: IndexStep, letters: Sequence[tuple[str, Envelope]]) -> None:
+        """Dead letters, each under its key, as a part of the caller's step. The same one again is there twice: the first
+        counts."""
+        recorded = stamp(self._clock, step.latest())
+        stamped = [(key, msgspec.structs.replace(letter, recordedtime=recorded)) for key, letter in letters]
+        records = [Outgoing(key, letter.to_bytes(), recorded, headers_of(letter)) for key, letter in stamped]
+        self._client.send(DEAD_LETTERS, self._partition, records)
 
     def append_derived(self, topic: str, events: Sequence[Envelope]) -> int:
         check_derived(topic)
@@ -296,24 +318,15 @@ class PartitionLog:
             raise Closed("this log was closed: open it again")
 
 
+def _placed(item: Placed | ConflictingContent) -> Placed:
+    if isinstance(item, ConflictingContent):
+        raise item
+    return item
+
+
 def outgoing(record: NewRecord, recorded: str) -> Outgoing:
     """A planned record as it is sent."""
     return Outgoing(record.key.scope, record.value, recorded, headers_of(Envelope.from_bytes(record.value)))
-
-
-def headers_of(event: Envelope) -> tuple[tuple[str, bytes], ...]:
-    """The CloudEvents headers of a structured-mode record: copies, for those who route by them."""
-    texts = {
-        "content-type": "application/cloudevents+json; charset=UTF-8",
-        "ce_specversion": event.specversion,
-        "ce_id": event.id,
-        "ce_source": event.source,
-        "ce_type": event.type,
-        "ce_subject": event.subject,
-        "ce_tenant": event.tenant,
-        "ce_time": event.time,
-    }
-    return tuple((name, text.encode("utf-8")) for name, text in texts.items())
 
 
 def _key(event: Envelope) -> Key:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
@@ -12,10 +13,11 @@ from aiokafka.errors import OffsetOutOfRangeError
 
 from ...processors.core.ports import Stored
 from ...schemas.errors import LogError
-from ...schemas.times import to_text
+from ...schemas.events import INBOX
+from ...schemas.times import MAX_TIME, to_text
 from .topics import LARGEST
 
-__all__ = ["RECORDED", "PartitionReader", "consumer_settings"]
+__all__ = ["RECORDED", "PartitionReader", "consumer_settings", "stored"]
 
 RECORDED = "mnemologrecorded"
 """The header with the recorded time to the microsecond; Kafka's own timestamp has milliseconds."""
@@ -151,11 +153,38 @@ class PartitionReader:
         return made
 
     def _stored(self, record: ConsumerRecord) -> Stored:
-        recorded = ""
-        for name, value in record.headers:
-            if name == RECORDED:
-                recorded = value.decode("ascii", "replace")
-        if not _RECORDED.fullmatch(recorded):
-            recorded = to_text(datetime.fromtimestamp(max(record.timestamp, 0) / 1000, UTC))
-        scope = "" if record.key is None else record.key.decode("utf-8", "replace")
-        return Stored(self._topic, record.partition, record.offset, scope, record.value or b"", recorded)
+        return stored(
+            self._topic, record.partition, record.offset, record.key, record.value, record.timestamp, tuple(record.headers)
+        )
+
+
+def stored(
+    topic: str,
+    partition: int,
+    offset: int,
+    key: bytes | None,
+    value: bytes | None,
+    milliseconds: int,
+    headers: Sequence[tuple[str, bytes]] = (),
+) -> Stored:
+    """A record as it came from Kafka; `topic` is its name without the prefix. Whatever strangers may have put into it, a record
+    comes of it: in the inbox a key that is not UTF-8 is kept, as `surrogateescape` writes it, and nobody but the broker says
+    when it came."""
+    recorded = ""
+    if topic == INBOX:
+        scope = "" if key is None else key.decode("utf-8", "surrogateescape")
+    else:
+        scope = "" if key is None else key.decode("utf-8", "replace")
+        recorded = next((text.decode("ascii", "replace") for name, text in headers if name == RECORDED), "")
+    if not _RECORDED.fullmatch(recorded):
+        recorded = _time_of(milliseconds)
+    return Stored(topic, partition, offset, scope, value or b"", recorded)
+
+
+def _time_of(milliseconds: int) -> str:
+    if milliseconds < 0:
+        return _time_of(0)
+    try:
+        return to_text(datetime.fromtimestamp(milliseconds / 1000, UTC))
+    except (ValueError, OverflowError, OSError):
+        return MAX_TIME

@@ -28,6 +28,7 @@ __all__ = [
     "check_topic",
     "plan_decisions",
     "plan_derived",
+    "plan_each_input",
     "plan_inputs",
     "stamp",
     "utc_now",
@@ -107,24 +108,36 @@ def plan_inputs(
 
     Raises ConflictingContent where an id is known, or came earlier in the batch, with other content.
     """
+    planned, new = plan_each_input(events, known, first_offset, recorded, epoch)
     placed: list[Placed] = []
+    for item in planned:
+        if isinstance(item, ConflictingContent):
+            raise item
+        placed.append(item)
+    return placed, new
+
+
+def plan_each_input(
+    events: Sequence[Envelope], known: Lookup, first_offset: int, recorded: str, epoch: int
+) -> tuple[list[Placed | ConflictingContent], list[NewRecord]]:
+    """As `plan_inputs`, but an input that conflicts is answered with its error, and the others go on."""
+    planned: list[Placed | ConflictingContent] = []
     new: list[NewRecord] = []
     batch: dict[Key, Known] = {}
     for event in events:
         key = _key(event)
         content = event.content_hash
         there = batch.get(key) or known(key)
+        fresh = there is None
         if there is None:
             there = batch[key] = Known(first_offset + len(new), content)
             value = msgspec.structs.replace(event, recordedtime=recorded).to_bytes()
             new.append(NewRecord(key, content, value))
-            fresh = True
-        elif there.content != content:
-            raise ConflictingContent(*key, recorded_hash=there.content, given_hash=content)
+        if there.content == content:
+            planned.append(Placed(event.id, Position(epoch, 0, there.offset), fresh))
         else:
-            fresh = False
-        placed.append(Placed(event.id, Position(epoch, 0, there.offset), fresh))
-    return placed, new
+            planned.append(ConflictingContent(*key, recorded_hash=there.content, given_hash=content))
+    return planned, new
 
 
 def plan_derived(events: Sequence[Envelope], known: Lookup) -> list[NewRecord]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -156,12 +156,20 @@ class IndexView(Protocol):
         """The dynamics offset of the first turn of that id that is not hidden."""
         ...
 
+    def counts(self) -> dict[str, int]:
+        """What was counted so far, by name."""
+        ...
+
 
 class IndexStep(IndexView, Protocol):
     """One atomic step of the index, which nobody else takes at the same time."""
 
     def fold(self, topic: str, records: Sequence[Stored], next_offset: int) -> None:
         """Takes in records that follow on what the index knows. What it knows already changes nothing."""
+        ...
+
+    def count(self, topic: str, next_offset: int, counts: Mapping[str, int]) -> None:
+        """Adds to the counts what became of a topic's records below `next_offset`, and goes on from there."""
         ...
 
 
