@@ -4,6 +4,7 @@ MNEMOLOG_NO_SKIPS is set (CI sets it).
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import tempfile
@@ -22,20 +23,28 @@ settings.register_profile("default", deadline=None, max_examples=50, suppress_he
 settings.register_profile("deep", deadline=None, max_examples=1000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-# How the process that the user started tells those of pytest-xdist the folder of the servers and its own process id.
+# How the process that the user started tells those of pytest-xdist where the servers of the run are, or will be.
 SERVICES = "MNEMOLOG_TEST_SERVICES"
+GIVEN = ("MNEMOLOG_KAFKA", "MNEMOLOG_DATABASE")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Each run has servers of its own, in a folder of a new name: none that a killed run left is ever used."""
-    if not hasattr(config, "workerinput"):
-        folder = Path(tempfile.gettempdir()).resolve() / f"mnemolog-services-{secrets.token_hex(6)}"
-        os.environ[SERVICES] = f"{os.getpid()} {folder}"
+    """Each run has servers of its own, in a folder of a new name: none that a killed run left is ever used. Servers that the
+    environment names are used instead; the tests that do not ask for servers do not see them.
+    """
+    if hasattr(config, "workerinput"):
+        return
+    given = [os.environ.pop(name, "") for name in GIVEN]
+    if any(given) and not all(given):
+        raise pytest.UsageError(f"to test against servers of yours, set both {GIVEN[0]} and {GIVEN[1]}")
+    folder = Path(tempfile.gettempdir()).resolve() / f"mnemolog-services-{secrets.token_hex(6)}"
+    os.environ[SERVICES] = json.dumps({"owner": os.getpid(), "folder": str(folder), "given": given if all(given) else None})
 
 
-def _folder_and_owner() -> tuple[Path, int]:
-    owner, _, folder = os.environ[SERVICES].partition(" ")
-    return Path(folder), int(owner)
+def _place() -> tuple[Path, int, list[str] | None]:
+    """The folder of the run's servers, the process that they may not outlive, and the addresses that were given instead."""
+    noted = json.loads(os.environ[SERVICES])
+    return Path(noted["folder"]), noted["owner"], noted["given"]
 
 
 def _uses_services(item: pytest.Item) -> bool:
@@ -48,17 +57,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    if any(map(_uses_services, session.items)) and not session.config.option.collectonly:
+    """Begin to start the servers when a test will ask for them."""
+    folder, owner, given = _place()
+    if given is None and any(map(_uses_services, session.items)) and not session.config.option.collectonly:
         from support.services import ask_for_services
 
-        ask_for_services(*_folder_and_owner())
+        ask_for_services(folder, owner)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """End the servers with the run, also with one that is interrupted; a watcher does it for one that is killed."""
     if hasattr(config, "workerinput") or SERVICES not in os.environ:
         return
-    folder, _ = _folder_and_owner()
+    folder, _, _ = _place()
     if folder.exists():
         from local_services.lifetime import take_down
 
@@ -68,9 +79,10 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def services() -> Services:
     """A Kafka and a PostgreSQL, the same for the whole run: those that the environment names, else of its own."""
-    from support.services import get_services
+    from support.services import Services, get_services
 
-    return get_services(*_folder_and_owner())
+    folder, owner, given = _place()
+    return Services(*given) if given else get_services(folder, owner)
 
 
 @pytest.fixture

@@ -17,7 +17,6 @@ from local_services import ServicesError, start_kafka, start_postgres
 from local_services.java import warm_start
 from local_services.lifetime import watch
 from local_services.processes import PORTS, Daemon, free_ports, started_at
-from support.services import GIVEN, Services, given_services
 
 SLEEPER = [sys.executable, "-c", "import sys, time; print('awake', flush=True); time.sleep(600)"]
 
@@ -113,14 +112,3 @@ def test_a_machine_without_the_packages_is_told_so(tmp_path: Path, monkeypatch: 
 def test_a_cluster_has_one_broker_or_three(tmp_path: Path) -> None:
     with pytest.raises(ServicesError, match="1 or 3 brokers, not 2"):
         start_kafka(tmp_path / "kafka", brokers=2)
-
-
-def test_servers_that_the_environment_names_are_used_but_not_half_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in GIVEN:
-        monkeypatch.delenv(name, raising=False)
-    assert given_services() is None
-    monkeypatch.setenv("MNEMOLOG_KAFKA", "127.0.0.1:9092")
-    with pytest.raises(RuntimeError, match="both MNEMOLOG_KAFKA and MNEMOLOG_DATABASE are set, but one is not"):
-        given_services()
-    monkeypatch.setenv("MNEMOLOG_DATABASE", "postgresql+psycopg://me@127.0.0.1/db")
-    assert given_services() == Services("127.0.0.1:9092", "postgresql+psycopg://me@127.0.0.1/db")

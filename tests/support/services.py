@@ -6,7 +6,6 @@ The process that the user started names a folder and is the owner; whichever pro
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -21,8 +20,6 @@ from local_services.processes import Detached
 
 __all__ = ["Services", "ask_for_services", "get_services", "remove_prefix"]
 
-GIVEN = ("MNEMOLOG_KAFKA", "MNEMOLOG_DATABASE")
-
 
 @dataclass(frozen=True)
 class Services:
@@ -32,18 +29,8 @@ class Services:
     database: str
 
 
-def given_services() -> Services | None:
-    """Servers that the environment names; both or none."""
-    kafka, database = (os.environ.get(name, "") for name in GIVEN)
-    if bool(kafka) != bool(database):
-        raise RuntimeError(f"the tests use servers of yours where both {GIVEN[0]} and {GIVEN[1]} are set, but one is not")
-    return Services(kafka, database) if kafka else None
-
-
 def ask_for_services(folder: Path, owner: int) -> None:
     """Begin to start them in the background, once for the run, so that they are up when the first test needs them."""
-    if given_services() is not None:
-        return
     try:
         folder.mkdir(parents=True)
     except FileExistsError:
@@ -54,9 +41,6 @@ def ask_for_services(folder: Path, owner: int) -> None:
 
 def get_services(folder: Path, owner: int) -> Services:
     """The servers, started if need be. Errors: ServicesError with the reason when they cannot be."""
-    given = given_services()
-    if given is not None:
-        return given
     addresses, _ = take_up(folder, owner=owner)
     return Services(addresses.kafka, addresses.database)
 
