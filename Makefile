@@ -40,7 +40,7 @@ services: .venv/dev.stamp ## start Kafka and PostgreSQL on this machine, in .ser
 	@$(PY) infra/services.py up $(ARGS)
 
 services-down: ## end them, and remove .services/ with all data
-	@if [ -d .services ]; then $(PY) infra/services.py down; else echo "nothing was up"; fi
+	@if [ -d .services ] || [ -n "$(ARGS)" ]; then $(PY) infra/services.py down $(ARGS); else echo "nothing was up"; fi
 
 test: .venv/dev.stamp ## run the tests (TESTS=path ARGS=options)
 	$(PY) -m pytest -q $(TESTS) $(ARGS)
