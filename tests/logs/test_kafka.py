@@ -29,7 +29,8 @@ from mnemolog.schemas.errors import (
     Unavailable,
     UnknownLog,
 )
-from mnemolog.schemas.events import CHANGES, DYNAMICS, INBOX
+from mnemolog.schemas.events import CHANGES, DYNAMICS, INBOX, make
+from mnemolog.schemas.inputs import ErasureRequested, RetractionRequested
 from mnemolog.settings import Servers
 from support.events import OTHER, SCOPE, START, ManualClock, decision, turn, turns
 from support.services import Services
@@ -143,13 +144,24 @@ def test_an_index_that_was_lost_is_folded_again_from_the_topics(client: KafkaCli
 
 def test_windows_are_told_from_the_index(log: PartitionLog) -> None:
     log.append_inputs(turns(5))
+    scope = str(SCOPE)
+    taken_back = make(RetractionRequested(target="turn", target_id="turn-2"), scope=SCOPE, event_id="r", time=START)
+    log.append_inputs([taken_back, turn("later")])
     with log.index.reading() as view:
-        assert view.session_turns(str(SCOPE), "default", 4, 3) == [1, 2, 3]
-        assert view.session_turns(str(SCOPE), "default", 2, 3) == [0, 1]
-        assert view.session_turns(str(SCOPE), "other", 4, 3) == []
-        assert view.session_turns(str(OTHER), "default", 4, 3) == []
-        assert view.turn_at(str(SCOPE), "turn-3") == 3
-        assert view.turn_at(str(SCOPE), "nobody") is None
+        assert view.session_turns(scope, "default", 4, 3, as_of=4) == [1, 2, 3]
+        assert view.session_turns(scope, "default", 2, 3, as_of=2) == [0, 1]
+        assert view.session_turns(scope, "other", 4, 3, as_of=4) == []
+        assert view.session_turns(str(OTHER), "default", 4, 3, as_of=4) == []
+        # What was taken back at offset 5 is there for the input at 5, and gone for those behind it.
+        assert view.session_turns(scope, "default", 5, 3, as_of=5) == [2, 3, 4]
+        assert view.session_turns(scope, "default", 6, 3, as_of=6) == [1, 3, 4]
+        assert view.turn_at(scope, "turn-2", as_of=5) == 2
+        assert view.turn_at(scope, "turn-2", as_of=6) is None
+        assert view.turn_at(scope, "nobody", as_of=6) is None
+    log.append_inputs([make(ErasureRequested(), scope=SCOPE, event_id="e", time=START)])
+    with log.index.reading() as view:
+        assert view.session_turns(scope, "default", 7, 3, as_of=7) == [3, 4, 6]
+        assert view.session_turns(scope, "default", 8, 3, as_of=8) == []
 
 
 def test_a_record_lies_where_any_client_would_put_it_and_is_a_cloud_event(services: Services, prefix: str) -> None:

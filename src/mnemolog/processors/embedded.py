@@ -29,7 +29,7 @@ from .core.ports import EventLog, Extractor, Stored
 from .deciding import Decider, ObservedInput, Touched
 from .observing import Observer, observation_envelope
 from .parking import Parked, ParkingLot
-from .windows import Windows
+from .windows import StorePlaces, Windows
 
 __all__ = ["Engine"]
 
@@ -46,7 +46,7 @@ class Engine:
 
     def __init__(self, log: EventLog, store: Store, projector: Projector, extractor: Extractor, policy: Policy) -> None:
         self._log, self._store, self._projector = log, store, projector
-        self._windows = Windows(log, store, extractor.window)
+        self._windows = Windows(log, StorePlaces(store), extractor.window)
         self._observer = Observer(extractor, self._windows)
         self._parking = ParkingLot(store)
         self._decider = Decider(store.load_state, policy, self._parking, log.epoch)

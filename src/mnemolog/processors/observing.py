@@ -34,7 +34,7 @@ class Observer:
 
     def about(self, stored: Stored, data: msgspec.Struct) -> SeenTurn | None:
         """For a `reextract.requested`: the turn that it names, if it is there."""
-        return self._windows.turn(stored.scope, data.turn_id) if isinstance(data, ReextractRequested) else None
+        return self._windows.turn(stored, data.turn_id) if isinstance(data, ReextractRequested) else None
 
     def observe(
         self, stored: Stored, envelope: Envelope, data: msgspec.Struct, about: SeenTurn | None
@@ -46,7 +46,7 @@ class Observer:
             self._windows.add(stored, seen)
             return observed
         if about is not None:
-            return self._extract(envelope, about, self._windows.before_turn(stored.scope, about))
+            return self._extract(envelope, about, self._windows.before_turn(stored, about))
         return Observation(input_id=envelope.id, input_type=envelope.type, extractor="command/1", command=envelope.type)
 
     def _extract(self, envelope: Envelope, seen: SeenTurn, window: Sequence[SeenTurn]) -> Observation | ExtractionFailed:

@@ -4,24 +4,66 @@ they are still loaded or read back, so that what is understood depends on the lo
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from typing import Protocol
 
 from ..projections.store import Store
 from ..schemas.events import DYNAMICS, decode
 from ..schemas.inputs import Turn
-from .core.ports import EventLog, SeenTurn, Stored
+from .core.ports import EventLog, LogIndex, SeenTurn, Stored
 
-__all__ = ["Windows"]
+__all__ = ["IndexPlaces", "StorePlaces", "TurnPlaces", "Windows"]
 
 _SESSIONS = 1024
 """Sessions whose last turns stay loaded."""
 
 
-class Windows:
-    """The sessions' last `size` turns. For the sessions that are going on they are kept, for the others read back from the
-    turns table, which must hold every turn that was not added here."""
+class TurnPlaces(Protocol):
+    """Where turns lie on dynamics, but for those that an input below `as_of` took back."""
 
-    def __init__(self, log: EventLog, store: Store, size: int) -> None:
-        self._log, self._store, self._size = log, store, size
+    def session_turns(self, scope: str, session: str, before: int, limit: int, as_of: int) -> list[int]:
+        """The offsets of a session's last turns below `before`, oldest first."""
+        ...
+
+    def turn_at(self, scope: str, turn_id: str, as_of: int) -> int | None:
+        """The offset of the first turn of that id."""
+        ...
+
+
+class StorePlaces:
+    """Told from the turns table, which stands just before the input that is asked for."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def session_turns(self, scope: str, session: str, before: int, limit: int, as_of: int) -> list[int]:
+        return [view.offset for view in self._store.session_turns(scope, session, before, limit)]
+
+    def turn_at(self, scope: str, turn_id: str, as_of: int) -> int | None:
+        view = self._store.turn(scope, turn_id)
+        return None if view is None else view.offset
+
+
+class IndexPlaces:
+    """Told from the log's index, which may have been folded on beyond the input that is asked for."""
+
+    def __init__(self, index: LogIndex) -> None:
+        self._index = index
+
+    def session_turns(self, scope: str, session: str, before: int, limit: int, as_of: int) -> list[int]:
+        with self._index.reading() as view:
+            return view.session_turns(scope, session, before, limit, as_of)
+
+    def turn_at(self, scope: str, turn_id: str, as_of: int) -> int | None:
+        with self._index.reading() as view:
+            return view.turn_at(scope, turn_id, as_of)
+
+
+class Windows:
+    """The sessions' last `size` turns. For the sessions that are going on they are kept, for the others read back from where
+    `places` says that they lie, which must know every turn that was not added here."""
+
+    def __init__(self, log: EventLog, places: TurnPlaces, size: int) -> None:
+        self._log, self._places, self._size = log, places, size
         self._sessions: OrderedDict[tuple[str, str], deque[SeenTurn]] = OrderedDict()
 
     def before(self, stored: Stored, session: str) -> list[SeenTurn]:
@@ -32,15 +74,15 @@ class Windows:
         """That turn is the session's last one now."""
         self._of(stored, seen.turn.session).append(seen)
 
-    def turn(self, scope: str, turn_id: str) -> SeenTurn | None:
-        """The turn of that id, if it is in the tables and not hidden."""
-        view = self._store.turn(scope, turn_id)
-        return None if view is None else self._recorded(scope, view.offset)
+    def turn(self, asking: Stored, turn_id: str) -> SeenTurn | None:
+        """The turn of that id, if it is there for the input that lies at `asking`."""
+        offset = self._places.turn_at(asking.scope, turn_id, asking.offset)
+        return None if offset is None else self._recorded(asking.scope, offset)
 
-    def before_turn(self, scope: str, about: SeenTurn) -> list[SeenTurn]:
-        """The turns before one that is in the tables."""
-        view = self._store.turn(scope, about.id)
-        return [] if view is None else self._read(scope, about.turn.session, view.offset)
+    def before_turn(self, asking: Stored, about: SeenTurn) -> list[SeenTurn]:
+        """The turns before another one, for the input that lies at `asking`."""
+        offset = self._places.turn_at(asking.scope, about.id, asking.offset)
+        return [] if offset is None else self._read(asking.scope, about.turn.session, offset, asking.offset)
 
     def forget(self, scope: str) -> None:
         """Reads the scope's sessions back when they are asked for again: some of their turns were hidden."""
@@ -59,20 +101,21 @@ class Windows:
         key = (stored.scope, session)
         window = self._sessions.get(key)
         if window is None:
-            window = deque(self._read(stored.scope, session, stored.offset), maxlen=self._size)
+            window = deque(self._read(stored.scope, session, stored.offset, stored.offset), maxlen=self._size)
             self._sessions[key] = window
         self._sessions.move_to_end(key)
         return window
 
-    def _read(self, scope: str, session: str, offset: int) -> list[SeenTurn]:
+    def _read(self, scope: str, session: str, before: int, as_of: int) -> list[SeenTurn]:
         if self._size < 1:
             return []
-        views = self._store.session_turns(scope, session, offset, self._size)
-        return [self._recorded(scope, view.offset) for view in views]
+        return [
+            self._recorded(scope, offset) for offset in self._places.session_turns(scope, session, before, self._size, as_of)
+        ]
 
     def _recorded(self, scope: str, offset: int) -> SeenTurn:
         stored = next(iter(self._log.read(DYNAMICS, offset, 1)))
         envelope, data = decode(stored.value)
-        if not isinstance(data, Turn):  # the turns table points at it, so this is a damaged table
+        if not isinstance(data, Turn) or stored.offset != offset:  # a table points at it, so this is a damaged table
             raise TypeError(f"offset {offset} of scope {scope!r} is {envelope.type}, not a turn: run rebuild")
         return SeenTurn(envelope.id, data)

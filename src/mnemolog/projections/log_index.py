@@ -7,9 +7,12 @@ decisions only those that link. Any process may fold them on; the write lock mak
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, PrimaryKeyConstraint, Table, Text
@@ -20,7 +23,10 @@ from ..schemas.codec import sha256_hex
 from ..schemas.envelope import Envelope
 from ..schemas.errors import LogError, Undecodable, UnknownLog
 from ..schemas.events import CHANGES, DYNAMICS, TOPICS
-from .dialect import Database, Update, insert_new, upsert
+from .bulk import Write, insert_rows
+from .cells import Row
+from .dialect import Database, Update, insert_new
+from .postgres import pipelined
 
 __all__ = ["SqlLogIndex"]
 
@@ -34,7 +40,8 @@ _seen = Table(
     Column("content", Text, nullable=False),
     PrimaryKeyConstraint("topic", "key"),
 )
-# One row an input; a turn also has its session and its id. All three are hashes: names may be longer than an index takes.
+# One row an input; a turn also has its session and its id, and the offset of what hid it, if anything did. Scope, session and
+# id are hashes: names may be longer than an index takes.
 _inputs = Table(
     "log_inputs",
     _metadata,
@@ -42,7 +49,7 @@ _inputs = Table(
     Column("position", BigInteger, nullable=False),
     Column("session", LargeBinary),
     Column("turn", LargeBinary),
-    Column("hidden", Integer, nullable=False),
+    Column("hidden_at", BigInteger, nullable=False),
     PrimaryKeyConstraint("scope", "position"),
 )
 sa.Index("log_inputs_session", _inputs.c.scope, _inputs.c.session, _inputs.c.position)
@@ -69,6 +76,10 @@ _counts = Table(
 _meta = Table("log_meta", _metadata, Column("name", Text, primary_key=True), Column("value", Text, nullable=False))
 
 _CHUNK = 500
+_NEVER = 2**63 - 1
+"""As `hidden_at`: nothing hid it."""
+
+_HIDING = ("erasure.requested", "retraction.requested")
 
 Key = tuple[str, str, str]
 
@@ -101,19 +112,68 @@ class SqlLogIndex:
     @contextmanager
     def step(self) -> Iterator[IndexStep]:
         with self._database.writing() as connection:
-            yield _Index(connection)
+            index = _Index(connection)
+            yield index
+            index.write()
 
     def close(self) -> None:
         self._database.close()
 
 
+class _Writes(NamedTuple):
+    """The statements that write, in the dialect of a database."""
+
+    seen: Write
+    inputs: Write
+    heads: Write
+    offsets: Write
+    counts: Write
+
+
+@cache
+def _writes(dialect: str) -> _Writes:
+    more: Update = {"number": lambda old, given: old + given}
+    return _Writes(
+        insert_rows(_seen, dialect, keep=True),
+        insert_rows(_inputs, dialect, keep=True),
+        insert_rows(_heads, dialect),
+        insert_rows(_offsets, dialect),
+        insert_rows(_counts, dialect, more),
+    )
+
+
 class _Index:
+    """What was looked up stays true: nobody else writes meanwhile, and a reader sees one moment. What is written goes to the
+    database in one message, when it is read there or at the end."""
+
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
-        self._dialect = connection.dialect.name
-        # Nobody else writes meanwhile, and a reader sees one moment: what was looked up stays true.
+        self._statements = _writes(connection.dialect.name)
         self._stand: dict[str, tuple[int, str]] | None = None
         self._looked_up: dict[tuple[str, Key], tuple[int, str] | None] = {}
+        self._waiting: list[tuple[Write, list[Row]]] = []
+        self._moved: dict[str, None] = {}
+        self._counted: Counter[str] = Counter()
+
+    def write(self) -> None:
+        """Sends what waits."""
+        waiting, self._waiting = self._waiting, []
+        if self._moved:
+            rows = [dict(zip(("topic", "next_offset", "recorded"), (t, *self._stands()[t]), strict=True)) for t in self._moved]
+            waiting.append((self._statements.offsets, rows))
+        if self._counted:
+            rows = [{"name": name, "number": number} for name, number in self._counted.items()]
+            waiting.append((self._statements.counts, rows))
+        self._moved.clear()
+        self._counted.clear()
+        if waiting:
+            with pipelined(self._connection):
+                for statement, rows in waiting:
+                    statement.run(self._connection, rows)
+
+    def _read(self, statement: sa.Executable, parameters: dict[str, object] | None = None) -> sa.CursorResult[Any]:
+        self.write()
+        return self._connection.execute(statement, parameters)
 
     def next_offset(self, topic: str) -> int:
         return self._stands().get(topic, (0, ""))[0]
@@ -122,7 +182,7 @@ class _Index:
         return max((recorded for _, recorded in self._stands().values()), default="")
 
     def counts(self) -> dict[str, int]:
-        return {name: int(number) for name, number in self._connection.execute(_COUNTS)}
+        return {name: int(number) for name, number in self._read(_COUNTS)}
 
     def _stands(self) -> dict[str, tuple[int, str]]:
         """Per topic the next offset and the newest recorded time."""
@@ -137,7 +197,7 @@ class _Index:
         for start in range(0, len(hashes), _CHUNK):
             part = hashes[start : start + _CHUNK]
             asked.update(((topic, by_hash[hashed]), None) for hashed in part)
-            for hashed, position, content in self._connection.execute(_KNOWN, {"number": _number(topic), "keys": part}):
+            for hashed, position, content in self._read(_KNOWN, {"number": _number(topic), "keys": part}):
                 asked[topic, by_hash[bytes(hashed)]] = (position, content)
         return {key: found for key in keys if (found := asked[topic, key]) is not None}
 
@@ -146,22 +206,24 @@ class _Index:
         hashes = list(by_hash)
         found: dict[str, str] = {}
         for start in range(0, len(hashes), _CHUNK):
-            for scope, head in self._connection.execute(_HEADS, {"scopes": hashes[start : start + _CHUNK]}):
+            for scope, head in self._read(_HEADS, {"scopes": hashes[start : start + _CHUNK]}):
                 found[by_hash[bytes(scope)]] = head
         return found
 
     def last_input(self, scope: str) -> int | None:
-        found: int | None = self._connection.execute(_LAST, {"scope": _short(scope)}).scalar_one()
+        found: int | None = self._read(_LAST, {"scope": _short(scope)}).scalar_one()
         return found
 
-    def session_turns(self, scope: str, session: str, before: int, limit: int) -> list[int]:
-        rows = self._connection.execute(
-            _SESSION, {"scope": _short(scope), "session": _short(session), "before": before, "most": limit}
+    def session_turns(self, scope: str, session: str, before: int, limit: int, as_of: int) -> list[int]:
+        rows = self._read(
+            _SESSION,
+            {"scope": _short(scope), "session": _short(session), "before": before, "most": limit, "as_of": as_of},
         )
         return sorted(rows.scalars())
 
-    def turn_at(self, scope: str, turn_id: str) -> int | None:
-        found: int | None = self._connection.execute(_TURN, {"scope": _short(scope), "turn": _short(turn_id)}).scalar_one()
+    def turn_at(self, scope: str, turn_id: str, as_of: int) -> int | None:
+        given = {"scope": _short(scope), "turn": _short(turn_id), "as_of": as_of}
+        found: int | None = self._read(_TURN, given).scalar_one()
         return found
 
     def fold(self, topic: str, records: Sequence[Stored], next_offset: int) -> None:
@@ -177,18 +239,14 @@ class _Index:
         self._stand_at(topic, max(next_offset, stands), recorded)
 
     def count(self, topic: str, next_offset: int, counts: Mapping[str, int]) -> None:
-        rows = [{"name": name, "number": number} for name, number in counts.items() if number]
-        if rows:
-            more: Update = {"number": lambda old, given: old + given}
-            self._connection.execute(upsert(_counts, self._dialect, more), rows)
+        self._counted.update({name: number for name, number in counts.items() if number})
         if next_offset > self.next_offset(topic):
             self._stand_at(topic, next_offset, "")
 
     def _stand_at(self, topic: str, next_offset: int, recorded: str) -> None:
-        standing = (next_offset, max(recorded, self._stands().get(topic, (0, ""))[1]))
-        row = {"topic": topic, "next_offset": standing[0], "recorded": standing[1]}
-        self._connection.execute(upsert(_offsets, self._dialect), [row])
-        self._stands()[topic] = standing
+        stands = self._stands()
+        stands[topic] = (next_offset, max(recorded, stands.get(topic, (0, ""))[1]))
+        self._moved[topic] = None
 
     def _fold_events(self, topic: str, records: Sequence[Stored]) -> None:
         """The first record of each id; bytes that are no event have none, and are passed over."""
@@ -200,8 +258,8 @@ class _Index:
                 continue
             events.append(((record.scope, envelope.source, envelope.id), record, envelope))
         known = self.known(topic, [key for key, _, _ in events])
-        seen: list[dict[str, object]] = []
-        inputs: list[dict[str, object]] = []
+        seen: list[Row] = []
+        inputs: list[Row] = []
         for key, record, envelope in events:
             if key in known:
                 continue
@@ -211,26 +269,32 @@ class _Index:
             if topic == DYNAMICS:
                 inputs.append(_input_row(record, envelope))
         if seen:
-            self._connection.execute(sa.insert(_seen), seen)
+            self._waiting.append((self._statements.seen, seen))
         if inputs:
-            self._connection.execute(sa.insert(_inputs), inputs)
+            self._waiting.append((self._statements.inputs, inputs))
         if topic == DYNAMICS:
             for _, record, envelope in events:
-                self._hide(record, envelope)
+                if envelope.type in _HIDING:
+                    self.write()
+                    self._hide(record, envelope)
 
     def _hide(self, record: Stored, envelope: Envelope) -> None:
         """What was taken back is in no later turn's window."""
-        here = (_inputs.c.scope == _short(record.scope), _inputs.c.position < record.offset)
+        here = (
+            _inputs.c.scope == _short(record.scope),
+            _inputs.c.position < record.offset,
+            _inputs.c.hidden_at == _NEVER,
+        )
         if envelope.type == "erasure.requested":
-            self._connection.execute(sa.update(_inputs).where(*here).values(hidden=1))
+            self._connection.execute(sa.update(_inputs).where(*here).values(hidden_at=record.offset))
         elif envelope.type == "retraction.requested" and envelope.data.get("target") == "turn":
             said = _inputs.c.turn == _short(str(envelope.data.get("target_id")))
-            self._connection.execute(sa.update(_inputs).where(*here, said).values(hidden=1))
+            self._connection.execute(sa.update(_inputs).where(*here, said).values(hidden_at=record.offset))
 
     def _fold_decisions(self, records: Sequence[Stored]) -> None:
         before = self.heads(list(dict.fromkeys(record.scope for record in records)))
         heads = dict(before)
-        seen: list[dict[str, object]] = []
+        seen: list[Row] = []
         for record in records:
             try:
                 for valid in valid_decisions((record,), heads):
@@ -240,10 +304,12 @@ class _Index:
             except Undecodable:
                 continue
         if seen:
-            self._connection.execute(insert_new(_seen, self._dialect), seen)
-        moved = [{"scope": _short(scope), "head": head} for scope, head in heads.items() if before.get(scope) != head]
+            self._waiting.append((self._statements.seen, seen))
+        moved: list[Row] = [
+            {"scope": _short(scope), "head": head} for scope, head in heads.items() if before.get(scope) != head
+        ]
         if moved:
-            self._connection.execute(upsert(_heads, self._dialect), moved)
+            self._waiting.append((self._statements.heads, moved))
 
 
 def _input_row(record: Stored, envelope: Envelope) -> dict[str, object]:
@@ -253,7 +319,7 @@ def _input_row(record: Stored, envelope: Envelope) -> dict[str, object]:
         "position": record.offset,
         "session": _short(str(envelope.data.get("session", "default"))) if turn else None,
         "turn": _short(envelope.id) if turn else None,
-        "hidden": 0,
+        "hidden_at": _NEVER,
     }
 
 
@@ -284,11 +350,13 @@ _SESSION = (
         _inputs.c.scope == sa.bindparam("scope"),
         _inputs.c.session == sa.bindparam("session"),
         _inputs.c.position < sa.bindparam("before"),
-        _inputs.c.hidden == 0,
+        _inputs.c.hidden_at >= sa.bindparam("as_of"),
     )
     .order_by(_inputs.c.position.desc())
     .limit(sa.bindparam("most"))
 )
 _TURN = sa.select(sa.func.min(_inputs.c.position)).where(
-    _inputs.c.scope == sa.bindparam("scope"), _inputs.c.turn == sa.bindparam("turn"), _inputs.c.hidden == 0
+    _inputs.c.scope == sa.bindparam("scope"),
+    _inputs.c.turn == sa.bindparam("turn"),
+    _inputs.c.hidden_at >= sa.bindparam("as_of"),
 )

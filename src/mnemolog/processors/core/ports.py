@@ -148,12 +148,12 @@ class IndexView(Protocol):
         """The highest dynamics offset of the scope."""
         ...
 
-    def session_turns(self, scope: str, session: str, before: int, limit: int) -> list[int]:
-        """The dynamics offsets of a session's last turns below `before`, oldest first; no hidden ones."""
+    def session_turns(self, scope: str, session: str, before: int, limit: int, as_of: int) -> list[int]:
+        """The dynamics offsets of a session's last turns below `before`, oldest first; none that an input below `as_of` hid."""
         ...
 
-    def turn_at(self, scope: str, turn_id: str) -> int | None:
-        """The dynamics offset of the first turn of that id that is not hidden."""
+    def turn_at(self, scope: str, turn_id: str, as_of: int) -> int | None:
+        """The dynamics offset of the first turn of that id, unless an input below `as_of` hid it."""
         ...
 
     def counts(self) -> dict[str, int]:
