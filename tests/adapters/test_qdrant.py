@@ -124,6 +124,19 @@ def test_a_removed_collection_is_told_and_opened_again_from_the_start(client: Qd
     assert opened(client).next_offset == 0
 
 
+def test_a_place_in_a_collection_that_was_removed_is_not_believed_in_the_next(client: QdrantClient) -> None:
+    slow = opened(client)
+    slow.upsert(SCOPE, "turn", points(0, 3))
+    slow.flush(3)
+    client.delete_collection("vectors")
+    other = opened(client)  # made anew before the slow one looks again
+    slow.upsert(SCOPE, "turn", points(3, 4))
+    with pytest.raises(Closed, match="made anew"):
+        slow.flush(4)
+    assert slow.next_offset == 3
+    assert other.next_offset == opened(client).next_offset == 0
+
+
 # -- whose collection it is --------------------------------------------------------------------------------------------
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from qdrant_client import QdrantClient
+from qdrant_client.http.exceptions import ResponseHandlingException
 
 from mnemolog.adapters.logs.memory import MemoryLog
 from mnemolog.adapters.vectors.edge import EdgeVectors
@@ -23,6 +26,7 @@ from mnemolog.projections.vectors import FLUSH_EVERY, TURN, VectorIndexer, read_
 from mnemolog.query.recall import Recall
 from mnemolog.replay.rebuild import rebuild
 from mnemolog.schemas import changes as ch
+from mnemolog.schemas.errors import Unavailable
 from mnemolog.schemas.inputs import ErasureRequested, RetractionRequested
 from query.memory import HashingEmbedder
 from replay.hand import OTHER, SCOPE, Writer, project
@@ -146,6 +150,37 @@ def test_an_index_that_is_lost_is_filled_again_without_embedding(opened: Open, e
     anew = QdrantVectors(client, "vectors", embedder.dim, embedder.name)
     assert fill(VectorIndexer(opened(), embedder, anew)) == len(writer.items)
     assert len(embedder.embedded) == len(writer.items) > count
+    client.close()
+
+
+@pytest.mark.parametrize("when", range(6))
+def test_a_server_that_goes_away_at_any_call_is_waited_for(
+    opened: Open, embedder: CountingEmbedder, monkeypatch: pytest.MonkeyPatch, when: int
+) -> None:
+    writer = story(100)
+    project(Projector(opened()), writer.items)
+    client = QdrantClient(":memory:")
+    index = QdrantVectors(client, "vectors", embedder.dim, embedder.name)
+    indexer = VectorIndexer(opened(), embedder, index)
+    calls = 0
+    write = client.upsert
+
+    def upsert(*args: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == when + 1:
+            raise ResponseHandlingException(httpx.ConnectError("refused"))
+        return write(*args, **options)
+
+    monkeypatch.setattr(client, "upsert", upsert)
+    away = 0
+    while index.next_offset < 100:
+        try:
+            indexer.step()
+        except Unavailable:
+            away += 1
+    assert away == (when < 5)  # two scopes in each of two batches, and the place
+    assert len(nearest(index, "word", 1000)) == len(embedder.embedded) == 100
     client.close()
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +67,7 @@ class QdrantVectors:
         self._closed = False
         try:
             with told_plainly(collection):
-                self._open(embedder_name)
+                self._id = self._open(embedder_name)
                 self._next_offset = self._read_next_offset()
         except BaseException:
             self.close()
@@ -131,7 +132,12 @@ class QdrantVectors:
             return nearest(ask, limit)
 
     def flush(self, next_offset: int) -> None:
-        """Writes `next_offset`: every upsert before it was acknowledged."""
+        """Writes `next_offset`: every upsert before it was acknowledged. Raises Closed where the collection was removed since
+        it was opened, also where somebody has made it anew: it does not hold what was written before."""
+        with told_plainly(self._collection):
+            there = _held(self._open_client().get_collection(self._collection))
+        if there.get("id") != self._id:
+            raise Closed(f"the collection {self._collection!r} was made anew: open it again, it is filled from the start")
         axis = np.eye(1, self._dim, dtype=np.float32)[0]
         payload = {"partition": self._partition, "next_offset": next_offset, "log_id": self._log_id}
         # Without scope and kind: no search ever finds it.
@@ -180,13 +186,14 @@ class QdrantVectors:
 
     # -- the collection ------------------------------------------------------------------------------------------------
 
-    def _open(self, embedder: str) -> None:
+    def _open(self, embedder: str) -> str:
+        """Checks the collection, or makes it; returns the id that it was given when it was made."""
         self._check_version()
         if not self._client.collection_exists(self._collection):
             self._make(embedder)
         info = self._client.get_collection(self._collection)
-        vectors, held = info.config.params.vectors, (info.config.metadata or {}).get(_OURS)
-        if not isinstance(vectors, models.VectorParams) or not isinstance(held, dict) or held.get("layout") != _LAYOUT:
+        vectors, held = info.config.params.vectors, _held(info)
+        if not isinstance(vectors, models.VectorParams) or held.get("layout") != _LAYOUT or not held.get("id"):
             raise Misconfigured(
                 f"the collection {self._collection!r} is not one that this mnemolog made: choose another prefix, or remove it, "
                 "then it is made and filled anew"
@@ -201,6 +208,7 @@ class QdrantVectors:
         for field, schema in _INDEXES.items():
             if not self._local and field not in info.payload_schema:
                 self._check_done(self._client.create_payload_index(self._collection, field, schema, wait=True))
+        return str(held["id"])
 
     def _check_version(self) -> None:
         version = self._client.info().version
@@ -218,7 +226,7 @@ class QdrantVectors:
                 ),
                 # No approximate index: searches are exact, and building one costs more than it gives.
                 hnsw_config=models.HnswConfigDiff(m=0),
-                metadata={_OURS: {"layout": _LAYOUT, "embedder": embedder, "dim": self._dim}},
+                metadata={_OURS: {"layout": _LAYOUT, "embedder": embedder, "dim": self._dim, "id": uuid.uuid4().hex}},
             )
         except Exception:
             # Another process may have been first; whose it is, is looked at next.
@@ -226,7 +234,8 @@ class QdrantVectors:
                 raise
 
     def _offset_key(self) -> str:
-        return str(uuid.uuid5(NAMESPACE, f"next_offset\n{self._partition}"))
+        # Of this collection alone: whoever still writes for one that was removed is not believed.
+        return str(uuid.uuid5(NAMESPACE, f"next_offset\n{self._id}\n{self._partition}"))
 
     def _read_next_offset(self) -> int:
         records = self._client.retrieve(self._collection, [self._offset_key()], with_payload=True, with_vectors=False)
@@ -245,6 +254,12 @@ class QdrantVectors:
             )
         self._log_id = self._log_id or log_id
         return offset
+
+
+def _held(info: models.CollectionInfo) -> dict[str, Any]:
+    """What the collection's metadata says of it; empty where mnemolog did not make it."""
+    held = (info.config.metadata or {}).get(_OURS)
+    return held if isinstance(held, dict) else {}
 
 
 def _is(field: str, values: list[str]) -> models.FieldCondition:
