@@ -151,6 +151,7 @@ class _Index:
         self._statements = _writes(connection.dialect.name)
         self._stand: dict[str, tuple[int, str]] | None = None
         self._looked_up: dict[tuple[str, Key], tuple[int, str] | None] = {}
+        self._heads: dict[str, str | None] = {}
         self._waiting: list[tuple[Write, list[Row]]] = []
         self._moved: dict[str, None] = {}
         self._counted: Counter[str] = Counter()
@@ -171,7 +172,7 @@ class _Index:
                 for statement, rows in waiting:
                     statement.run(self._connection, rows)
 
-    def _read(self, statement: sa.Executable, parameters: dict[str, object] | None = None) -> sa.CursorResult[Any]:
+    def _read(self, statement: sa.Executable, parameters: dict[str, object] | None = None) -> Any:
         self.write()
         return self._connection.execute(statement, parameters)
 
@@ -202,13 +203,14 @@ class _Index:
         return {key: found for key in keys if (found := asked[topic, key]) is not None}
 
     def heads(self, scopes: Sequence[str]) -> dict[str, str]:
-        by_hash = {_short(scope): scope for scope in scopes}
+        asked = self._heads
+        by_hash = {_short(scope): scope for scope in scopes if scope not in asked}
         hashes = list(by_hash)
-        found: dict[str, str] = {}
         for start in range(0, len(hashes), _CHUNK):
-            for scope, head in self._read(_HEADS, {"scopes": hashes[start : start + _CHUNK]}):
-                found[by_hash[bytes(scope)]] = head
-        return found
+            part = hashes[start : start + _CHUNK]
+            asked.update((by_hash[hashed], None) for hashed in part)
+            asked.update((by_hash[bytes(hashed)], head) for hashed, head in self._read(_HEADS, {"scopes": part}))
+        return {scope: head for scope in scopes if (head := asked[scope]) is not None}
 
     def last_input(self, scope: str) -> int | None:
         found: int | None = self._read(_LAST, {"scope": _short(scope)}).scalar_one()
@@ -309,6 +311,7 @@ class _Index:
             {"scope": _short(scope), "head": head} for scope, head in heads.items() if before.get(scope) != head
         ]
         if moved:
+            self._heads.update(heads)
             self._waiting.append((self._statements.heads, moved))
 
 
