@@ -48,6 +48,14 @@ _POLL = 0.25
 """Seconds of one wait for new records; closing is noticed in between."""
 
 
+class _Head(msgspec.Struct):
+    id: str
+    source: str
+
+
+_READ_HEAD = msgspec.json.Decoder(_Head).decode
+
+
 class Identity(msgspec.Struct, frozen=True):
     """Which log this is."""
 
@@ -99,6 +107,11 @@ class PartitionLog:
     def partition(self) -> int:
         """Its number on Kafka."""
         return self._partition
+
+    @property
+    def clock(self) -> Clock:
+        """What tells the recorded time."""
+        return self._clock
 
     @property
     def index(self) -> LogIndex:
@@ -157,23 +170,26 @@ class PartitionLog:
         return len(new)
 
     def append_decisions(self, events: Sequence[Envelope]) -> list[str]:
+        return [link for _, link in self.append_linked(events)]
+
+    def append_linked(self, events: Sequence[Envelope]) -> list[tuple[int, str]]:
+        """`append_decisions` that also tells the offsets: (offset, hash) of each."""
         self._check_open()
         if not events:
             return []
         with self._index.step() as step:
             self._fold(step, CHANGES)
-            scopes = list(dict.fromkeys(str(event.scope) for event in events))
-            heads = step.heads(scopes)
+            heads = step.heads(list(dict.fromkeys(str(event.scope) for event in events)))
             keys = [_key(event) for event in events]
             new = plan_decisions(events, _lookup(step, CHANGES, keys), lambda scope: heads.get(scope, ""))
             self._send(step, CHANGES, self._outgoing(step, [decision.record for decision in new]))
-            # Read back: only what links in the topic itself counts.
+            # Only what links in the topic itself counts, whatever came in between.
             valid = step.known(CHANGES, keys)
             for event, decision in zip(events, new, strict=True):
                 if valid.get(decision.record.key, (0, ""))[1] != decision.record.content:
                     scope = decision.record.key.scope
                     raise StaleDecision(scope, step.heads([scope]).get(scope, ""), str(event.data.get("prev")))
-        return [decision.record.content for decision in new]
+        return [valid[key] for key in keys]
 
     def append_processed(self, observations: Sequence[Envelope], decisions: Sequence[Envelope]) -> list[str]:
         """First the observations, then the decisions; where the decisions are stale, nothing of either is sent."""
@@ -225,6 +241,28 @@ class PartitionLog:
         if stands < end:
             with self._index.step() as step:
                 self._fold(step, topic, end)
+
+    def fold_index_to(self, topic: str, end: int) -> None:
+        """Brings the index at least up to an offset that is known to be there."""
+        with self._index.reading() as view:
+            stands = view.next_offset(topic)
+        if stands < end:
+            with self._index.step() as step:
+                self._fold(step, topic, end)
+
+    def first_offsets(self, records: Sequence[Stored]) -> dict[int, bool]:
+        """Of dynamics records below what the index knows: whether each is the first of its id, by offset. Bytes that are no
+        event have no id, and no entry."""
+        keys: dict[int, Key] = {}
+        for record in records:
+            try:
+                head = _READ_HEAD(record.value)
+            except msgspec.DecodeError:
+                continue
+            keys[record.offset] = Key(record.scope, head.source, head.id)
+        with self._index.reading() as view:
+            known = view.known(DYNAMICS, list(keys.values()))
+        return {offset: key in known and known[key][0] == offset for offset, key in keys.items()}
 
     # -- reading -------------------------------------------------------------------------------------------------------
 

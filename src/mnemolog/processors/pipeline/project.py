@@ -1,0 +1,67 @@
+"""Projection: changes and summaries to the read models, rows and cursor in one transaction; then the new turns' vectors.
+
+Invariants: what lies below the stored cursor is in the tables exactly once, whoever wrote it; the vectors follow the rows, and
+what a crash leaves out is due again.
+"""
+
+from __future__ import annotations
+
+import time
+
+from ...projections.projector import Projector
+from ...projections.reader import DecidedReader
+from ...projections.vectors import VectorIndexer
+from ...schemas.events import CHANGES
+from ..core.ports import Stored
+from .core import BATCH
+from .installation import Partition
+
+__all__ = ["ProjectCore"]
+
+_SUMMARIES_EVERY = 0.25
+"""Seconds between looks at the summaries topic while changes flow."""
+
+
+class ProjectCore:
+    """Keeps one partition's read models current; with an `indexer` also its vectors."""
+
+    def __init__(self, partition: Partition, indexer: VectorIndexer | None = None) -> None:
+        self._log, self._store, self._indexer = partition.log, partition.store, indexer
+        self._projector = Projector(partition.store)
+        self._reader: DecidedReader | None = None
+        self._looked = 0.0
+
+    @property
+    def topic(self) -> str:
+        return CHANGES
+
+    @property
+    def position(self) -> int:
+        return self._store.cursor().next_changes if self._reader is None else self._reader.next_changes
+
+    def step(self, timeout: float) -> int:
+        try:
+            return self._step(timeout)
+        except BaseException:
+            self._reader = None  # it may have read what was not written
+            raise
+
+    def _step(self, timeout: float) -> int:
+        if self._reader is None:
+            self._reader = DecidedReader(self._log, self._store.cursor().next_changes, heads=self._store.heads)
+        records, reached = self._log.follow(CHANGES, self._reader.next_changes, BATCH, timeout)
+        self._apply(self._reader, records, reached)
+        if not records or time.monotonic() - self._looked > _SUMMARIES_EVERY:
+            self._projector.apply_summaries(self._log)
+            self._looked = time.monotonic()
+        if self._indexer is not None and len(records) < BATCH:
+            self._indexer.step()
+        return len(records)
+
+    def _apply(self, reader: DecidedReader, records: list[Stored], reached: int) -> None:
+        items = [item for record in records for item in reader.take(record)]
+        reader.next_changes = reached
+        if not records:
+            return
+        applied = max((item.offset + 1 for item in items), default=0)
+        self._projector.apply(items, states={}, next_changes=reached, applied_input=applied)

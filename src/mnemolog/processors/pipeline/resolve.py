@@ -1,0 +1,246 @@
+"""Resolution: observations to decisions, each linked to its scope's head.
+
+Invariants: an input is decided on the state that all valid decisions before it made; a decision counts only once it lies on the
+topic and links there, and only then does the stored state move on. Two resolvers on one partition cannot both be right: the one
+that finds its decision stale, or the stored state moved, forgets what it has loaded and reads on from what counts.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from itertools import islice
+
+import msgspec
+
+from ...projections.reader import DecidedReader, records
+from ...projections.resolver_state import Progress, ResolverState
+from ...schemas.envelope import Position
+from ...schemas.errors import LogError, StaleDecision
+from ...schemas.events import DYNAMICS, OBSERVATIONS, decode
+from ...schemas.inputs import ReextractRequested
+from ...schemas.observations import ExtractionFailed, Observation
+from ...schemas.scope import Scope
+from ..core.policy import Policy
+from ..core.ports import SeenTurn, Stored
+from ..deciding import Decider, ObservedInput, Touched
+from ..parking import Parked, ParkingLot
+from ..windows import IndexPlaces, Windows
+from .core import BATCH
+from .installation import Partition
+
+__all__ = ["ResolveCore"]
+
+
+class Moved(Exception):
+    """The stored state or the topic moved on by somebody else's hand."""
+
+
+_Observed = Observation | ExtractionFailed
+
+
+class ResolveCore:
+    """Decides one partition's inputs."""
+
+    def __init__(self, partition: Partition, policy: Policy) -> None:
+        self._log = partition.log
+        self._state = ResolverState(partition.state)
+        self._parking = ParkingLot(partition.store)
+        self._decider = Decider(self._state.load, policy, self._parking, partition.log.epoch)
+        self._windows = Windows(partition.log, IndexPlaces(partition.log.index), 0)
+        self._at: Progress | None = None
+        self._inputs: deque[Stored] = deque()
+        self._next_input = 0
+        self._observed: dict[int, tuple[int, _Observed]] = {}
+        self._next_observation = 0
+
+    @property
+    def topic(self) -> str:
+        return OBSERVATIONS
+
+    @property
+    def position(self) -> int:
+        return self._state.progress().next_observations if self._at is None else self._at.next_observations
+
+    @property
+    def parked(self) -> dict[str, Parked]:
+        """The scopes that stand still."""
+        return dict(self._parking.scopes)
+
+    def step(self, timeout: float) -> int:
+        if self._at is None:
+            self._begin()
+        try:
+            return self._step(timeout)
+        except BaseException:
+            self._forget()
+            raise
+
+    # -- where it stands -----------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """From the stored state, over what was decided behind it, to the first input that is not decided."""
+        try:
+            self._at = self._state.progress()
+            self._catch_up()
+            self._parking.reload()
+            for scope, parked in list(self._parking.scopes.items()):
+                self._try_again(scope, parked)
+        except BaseException:
+            self._forget()
+            raise
+
+    def _forget(self) -> None:
+        """What is loaded may be ahead of what counts, or behind it."""
+        self._at = None
+        self._decider.forget()
+        self._inputs.clear()
+        self._observed.clear()
+
+    def _catch_up(self) -> None:
+        """Applies the decisions behind the stored state: those of a resolver that died, or of another one."""
+        at = self._now()
+        reader = DecidedReader(self._log, at.next_changes, heads=self._state.heads)
+        items = reader.read()
+        while batch := list(islice(items, BATCH)):
+            touched: Touched = {}
+            for item in batch:
+                self._decider.apply(item, touched)
+            at = self._now()
+            after = Progress(
+                batch[-1].changes_offset + 1,
+                max(at.applied_input, batch[-1].offset + 1),
+                at.next_observations,
+            )
+            self._write(touched, {item.scope: item.hash for item in batch}, after)
+            self._decider.trim()
+        self._next_input = self._now().applied_input
+        self._next_observation = self._now().next_observations
+
+    def _now(self) -> Progress:
+        if self._at is None:
+            raise RuntimeError("the resolver has not begun")
+        return self._at
+
+    def _write(self, touched: Touched, heads: dict[str, str], after: Progress) -> None:
+        before = self._now()
+        if not self._state.write(self._decider.states(touched), heads, before=before, after=after):
+            raise Moved
+        self._at = after
+
+    # -- deciding ------------------------------------------------------------------------------------------------------
+
+    def _step(self, timeout: float) -> int:
+        took = self._read(timeout)
+        inputs, reached, observed = self._match()
+        at = self._now()
+        if not inputs and reached == at.applied_input:
+            return took
+        try:
+            self._decide(inputs, reached, observed)
+        except (StaleDecision, Moved):
+            self._forget()
+        self._decider.trim()
+        return max(took, len(inputs))
+
+    def _read(self, timeout: float) -> int:
+        """Takes what lies on both topics; waits only where nothing is left to do."""
+        self._take_inputs()
+        waiting = any(record.offset in self._observed for record in islice(self._inputs, 1))
+        found, reached = self._log.follow(OBSERVATIONS, self._next_observation, BATCH, 0.0 if waiting else timeout)
+        for record in found:
+            envelope, data = decode(record.value)
+            if envelope.position is None or not isinstance(data, Observation | ExtractionFailed):
+                raise LogError(f"offset {record.offset} of {record.topic}: {envelope.type} is not an observation of an input")
+            offset = Position.parse(envelope.position).offset
+            if offset >= self._now().applied_input:
+                self._observed.setdefault(offset, (record.offset, data))
+        self._next_observation = reached
+        if found:
+            self._take_inputs()
+        return len(found)
+
+    def _take_inputs(self) -> None:
+        if len(self._inputs) < BATCH:
+            found, reached = self._log.follow(DYNAMICS, self._next_input, BATCH, 0.0)
+            self._inputs.extend(found)
+            self._next_input = reached
+
+    def _match(self) -> tuple[list[ObservedInput], int, int]:
+        """The inputs whose turn it is and that are observed; the dynamics offset that they reach; the observations' offset."""
+        batch = list(islice(self._inputs, BATCH))
+        reached, observed = self._now().applied_input, self._now().next_observations
+        if not batch:
+            return [], reached, observed
+        self._log.fold_index_to(DYNAMICS, batch[-1].offset + 1)
+        firsts = self._log.first_offsets(batch)
+        inputs: list[ObservedInput] = []
+        for stored in batch:
+            if stored.scope not in self._parking.scopes and firsts.get(stored.offset) is not False:
+                try:
+                    envelope, data = decode(stored.value)
+                except LogError as error:
+                    if inputs:
+                        break  # those before it first
+                    self._parking.park(stored.scope, stored.offset, "", error)
+                else:
+                    known = self._observed.get(stored.offset)
+                    if known is None:
+                        break  # extraction is not there yet
+                    about = self._about(stored, data)
+                    inputs.append(ObservedInput(stored, envelope, data, known[1], about))
+            known = self._observed.pop(stored.offset, None)
+            if known is not None:
+                observed = known[0] + 1
+            reached = stored.offset + 1
+            self._inputs.popleft()
+        return inputs, reached, observed
+
+    def _about(self, stored: Stored, data: msgspec.Struct) -> SeenTurn | None:
+        return self._windows.turn(stored, data.turn_id) if isinstance(data, ReextractRequested) else None
+
+    def _decide(self, inputs: Sequence[ObservedInput], reached: int, observed: int) -> None:
+        at = self._now()
+        touched: Touched = {}
+        decided, events = self._decider.speculate(inputs, touched, at.next_changes)
+        placed = self._log.append_linked(events)
+        expected = list(range(at.next_changes, at.next_changes + len(placed)))
+        if [offset for offset, _ in placed] != expected:
+            # Somebody else's records lie in between, and some of them may count: everything is read back in order.
+            raise Moved
+        if [digest for _, digest in placed] != [item.hash for item in decided]:
+            raise RuntimeError("the log stored other bytes than were decided")
+        after = Progress(at.next_changes + len(placed), reached, observed)
+        self._write(touched, {item.scope: item.hash for item in decided}, after)
+
+    # -- scopes that stood still ---------------------------------------------------------------------------------------
+
+    def _try_again(self, scope: str, parked: Parked) -> None:
+        """Decides what waited for it, or lets it stand still again."""
+        self._parking.take_up(scope)
+        end = self._now().applied_input
+        start = max(parked.offset, self._decider.state(scope).applied + 1)
+        waiting = list(records(self._log, DYNAMICS, start, end, scope=Scope.parse(scope)))
+        firsts = self._log.first_offsets(waiting)
+        observed = self._observations_of(scope)
+        for stored in waiting:
+            if firsts.get(stored.offset) is False:
+                continue
+            try:
+                envelope, data = decode(stored.value)
+            except LogError as error:
+                self._parking.park(scope, stored.offset, "", error)
+                return
+            given = ObservedInput(stored, envelope, data, observed[stored.offset], self._about(stored, data))
+            self._decide([given], end, self._now().next_observations)
+            if scope in self._parking.scopes:
+                return
+        self._parking.release(scope)
+
+    def _observations_of(self, scope: str) -> dict[int, _Observed]:
+        found: dict[int, _Observed] = {}
+        for record in records(self._log, OBSERVATIONS, 0, self._log.end(OBSERVATIONS), scope=Scope.parse(scope)):
+            envelope, data = decode(record.value)
+            if envelope.position is not None and isinstance(data, Observation | ExtractionFailed):
+                found.setdefault(Position.parse(envelope.position).offset, data)
+        return found
