@@ -258,10 +258,13 @@ def grpc_server(code: grpc.StatusCode, details: str) -> Iterator[str]:
         server.stop(None).wait()
 
 
-@pytest.mark.parametrize("scheme", ["http", "grpc"])
+@pytest.mark.parametrize("scheme", ["http://", "grpc://", "https://secret@", "grpcs://secret@"])
 def test_a_server_that_is_not_there_is_unavailable(scheme: str) -> None:
-    with pytest.raises(Unavailable):
-        QdrantVectors(f"{scheme}://127.0.0.1:{free_port()}", "vectors", DIM, "one/8")
+    port = free_port()
+    with pytest.raises(Unavailable, match=f"127.0.0.1:{port}") as caught:
+        QdrantVectors(f"{scheme}127.0.0.1:{port}", "vectors", DIM, "one/8")
+    assert "secret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 DIMENSION = "Wrong input: Vector dimension error: expected dim: 8, got 16"

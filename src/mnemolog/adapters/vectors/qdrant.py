@@ -16,7 +16,7 @@ from ...processors.core.ports import VectorHit
 from ...schemas.codec import NAMESPACE
 from ...schemas.errors import Closed, EmbedderMismatch, Misconfigured, Unavailable, UnknownLog
 from .points import Point, check_dim, nearest, newest, point_key, rounded
-from .qdrant_server import NEEDED, connect, is_local, told_plainly
+from .qdrant_server import NEEDED, address, connect, is_local, told_plainly
 
 __all__ = ["QdrantVectors"]
 
@@ -66,7 +66,7 @@ class QdrantVectors:
         self._local = is_local(self._client)
         self._closed = False
         try:
-            with told_plainly(collection):
+            with told_plainly(self._client, collection):
                 self._id = self._open(embedder_name)
                 self._next_offset = self._read_next_offset()
         except BaseException:
@@ -102,7 +102,7 @@ class QdrantVectors:
         client = self._open_client()
         for start in range(0, len(point_ids), _BATCH):
             names = list(point_ids[start : start + _BATCH])
-            with told_plainly(self._collection):
+            with told_plainly(self._client, self._collection):
                 result = client.delete(
                     self._collection,
                     models.FilterSelector(filter=models.Filter(must=[_is("scope", [scope]), _is("id", names)])),
@@ -128,13 +128,13 @@ class QdrantVectors:
             )
             return [self._hit(point) for point in found.points]
 
-        with told_plainly(self._collection):
+        with told_plainly(self._client, self._collection):
             return nearest(ask, limit)
 
     def flush(self, next_offset: int) -> None:
         """Writes `next_offset`: every upsert before it was acknowledged. Raises Closed where the collection was removed since
         it was opened, also where somebody has made it anew: it does not hold what was written before."""
-        with told_plainly(self._collection):
+        with told_plainly(self._client, self._collection):
             there = _held(self._open_client().get_collection(self._collection))
         if there.get("id") != self._id:
             raise Closed(f"the collection {self._collection!r} was made anew: open it again, it is filled from the start")
@@ -171,7 +171,7 @@ class QdrantVectors:
                 for key, position in unless_newer.items()
             ]
             guard = models.Filter(should=same_or_older)
-        with told_plainly(self._collection):
+        with told_plainly(self._client, self._collection):
             self._check_done(client.upsert(self._collection, points, wait=True, update_filter=guard))
 
     def _check_done(self, result: models.UpdateResult) -> None:
@@ -215,7 +215,8 @@ class QdrantVectors:
         numbers = version.split(".")[:2]
         if not all(number.isdecimal() for number in numbers) or tuple(map(int, numbers)) < NEEDED:
             needed = ".".join(map(str, NEEDED))
-            raise Misconfigured(f"the Qdrant server is version {version!r}, and mnemolog needs {needed} or newer")
+            where = address(self._client)
+            raise Misconfigured(f"the Qdrant server {where} is version {version!r}, and mnemolog needs {needed} or newer")
 
     def _make(self, embedder: str) -> None:
         try:

@@ -16,7 +16,7 @@ from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedR
 
 from ...schemas.errors import Closed, EmbedderMismatch, InvalidInput, Misconfigured, MnemologError, Unavailable
 
-__all__ = ["NEEDED", "connect", "is_local", "told_plainly"]
+__all__ = ["NEEDED", "address", "connect", "is_local", "told_plainly"]
 
 NEEDED = (1, 16)
 """The oldest server that keeps a newer point from an older write: before it, `update_filter` was ignored without a word."""
@@ -59,29 +59,40 @@ def is_local(client: QdrantClient) -> bool:
     return client.init_options.get("location") == ":memory:" or client.init_options.get("path") is not None
 
 
+def address(client: QdrantClient) -> str:
+    """Host and port as the client was given them, without any key."""
+    options = client.init_options
+    if is_local(client):
+        return "in this process"
+    url = urlsplit(options.get("url") or "")
+    port = options.get("grpc_port") if options.get("prefer_grpc") else url.port or options.get("port")
+    return f"{options.get('host') or url.hostname or 'localhost'}:{port}"
+
+
 @contextmanager
-def told_plainly(collection: str) -> Iterator[None]:
+def told_plainly(client: QdrantClient, collection: str) -> Iterator[None]:
     """Raises what goes wrong with a call as Unavailable (wait and try again), EmbedderMismatch (vectors of another dimension),
     Closed (the collection was removed: open it again) or Misconfigured (a refusal, or an answer of unknown shape)."""
     try:
         yield
     except ResourceExhaustedResponse as error:
-        raise Unavailable(f"the Qdrant server is overloaded: {error}") from error
+        raise Unavailable(f"the Qdrant server {address(client)} is overloaded: {error}") from error
     except ResponseHandlingException as error:
         if isinstance(error.source, httpx.HTTPError):
-            raise Unavailable(f"the Qdrant server cannot be reached: {_first_line(error.source)}") from error
-        raise _unknown(error.source) from error
+            why = _first_line(error.source)
+            raise Unavailable(f"the Qdrant server {address(client)} cannot be reached: {why}") from error
+        raise _unknown(client, error.source) from error
     except (AssertionError, JSONDecodeError) as error:
         # So the client finds an empty answer, and one that is not JSON.
-        raise _unknown(error) from error
+        raise _unknown(client, error) from error
     except UnexpectedResponse as error:
         said = error.content.decode("utf-8", "replace")
         gone, away = error.status_code == 404, error.status_code in _BUSY
-        raise _plain(collection, f"{error.status_code} {said}", gone=gone, away=away) from error
+        raise _plain(client, collection, f"{error.status_code} {said}", gone=gone, away=away) from error
     except RpcError as error:
         code, said = error.code(), str(error.details())
         gone, away = code == StatusCode.NOT_FOUND, code in _AWAY
-        raise _plain(collection, f"{code.name} {said}", gone=gone, away=away) from error
+        raise _plain(client, collection, f"{code.name} {said}", gone=gone, away=away) from error
     except ValueError as error:
         # The client's own engine, and the client where it checks before it sends, have no type for their errors.
         said, gone = str(error), "not found" in str(error)
@@ -89,14 +100,14 @@ def told_plainly(collection: str) -> Iterator[None]:
             said = f"another dimension: {said}"
         if isinstance(error, MnemologError) or not (gone or "dimension" in said):
             raise
-        raise _plain(collection, said, gone=gone, away=False) from error
+        raise _plain(client, collection, said, gone=gone, away=False) from error
 
 
-def _unknown(error: Exception) -> Misconfigured:
-    return Misconfigured(f"what answers is no Qdrant server that mnemolog knows: {_first_line(error)}")
+def _unknown(client: QdrantClient, error: Exception) -> Misconfigured:
+    return Misconfigured(f"what answers at {address(client)} is no Qdrant server that mnemolog knows: {_first_line(error)}")
 
 
-def _plain(collection: str, said: str, *, gone: bool, away: bool) -> MnemologError:
+def _plain(client: QdrantClient, collection: str, said: str, *, gone: bool, away: bool) -> MnemologError:
     shown = " ".join(said.split())[:300]
     if "dimension" in said:
         return EmbedderMismatch(
@@ -108,8 +119,8 @@ def _plain(collection: str, said: str, *, gone: bool, away: bool) -> MnemologErr
             f"the collection {collection!r} is not on the server any more: open it again, it is filled anew ({shown})"
         )
     if away:
-        return Unavailable(f"the Qdrant server went away or is overloaded: {shown}")
-    return Misconfigured(f"the Qdrant server refuses to work with the collection {collection!r}: {shown}")
+        return Unavailable(f"the Qdrant server {address(client)} went away or is overloaded: {shown}")
+    return Misconfigured(f"the Qdrant server {address(client)} refuses to work with the collection {collection!r}: {shown}")
 
 
 def _first_line(error: Exception) -> str:
