@@ -1,0 +1,119 @@
+"""The pipeline in threads of the test: what the workers' cores do for every partition, until it is closed.
+
+An error of a core ends its thread and is raised by `close`, so that no test passes while the pipeline stands still; a server
+that is down is waited for, as a worker does.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from mnemolog.processors.core.extract import OfflineExtractor
+from mnemolog.processors.core.ports import Embedder, Extractor
+from mnemolog.processors.pipeline.extract import ExtractCore
+from mnemolog.processors.pipeline.indexing import indexer_of
+from mnemolog.processors.pipeline.ingest import IngestCore
+from mnemolog.processors.pipeline.installation import Installation
+from mnemolog.processors.pipeline.project import ProjectCore
+from mnemolog.processors.pipeline.resolve import ResolveCore
+from mnemolog.processors.pipeline.summarise import SummariseCore
+from mnemolog.schemas.errors import Closed, ModelUnavailable, Unavailable
+from mnemolog.settings import Servers
+
+__all__ = ["STAGES", "Running", "running"]
+
+STAGES = ("ingest", "extract", "resolve", "project", "summarise")
+
+_WAIT = 0.1
+"""Seconds of one wait for records; closing is noticed in between."""
+
+
+class _Steps(Protocol):
+    def step(self, timeout: float) -> int: ...
+
+
+class Running:
+    """Runs `stages` of all partitions of an installation, which stays the caller's to close, after this."""
+
+    def __init__(
+        self,
+        installation: Installation,
+        *,
+        stages: Collection[str] = STAGES,
+        extractor: Extractor | None = None,
+        embedder: Embedder | None = None,
+    ) -> None:
+        self._installation, self._embedder = installation, embedder
+        self._extractor = OfflineExtractor(installation.registry) if extractor is None else extractor
+        self._stop = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._failed: list[BaseException] = []
+        self.start(*stages)
+
+    def start(self, *stages: str) -> None:
+        """More stages."""
+        for stage in stages:
+            for number in range(self._installation.partitions):
+                arguments = (self._maker(stage, number),)
+                thread = threading.Thread(target=self._run, args=arguments, name=f"{stage}-{number}", daemon=True)
+                thread.start()
+                self._threads.append(thread)
+
+    def close(self) -> None:
+        """Ends every thread and raises what made one of them fail. May be called twice."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+        self._threads.clear()
+        failed, self._failed = self._failed, []
+        if failed:
+            raise failed[0]
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _maker(self, stage: str, number: int) -> Callable[[], _Steps]:
+        partition = self._installation.partition(number)
+        makers: dict[str, Callable[[], _Steps]] = {
+            "ingest": lambda: IngestCore(partition),
+            "extract": lambda: ExtractCore(partition, self._extractor),
+            "resolve": lambda: ResolveCore(partition, self._installation.policy),
+            "project": lambda: ProjectCore(
+                partition, None if self._embedder is None else indexer_of(self._installation, partition, self._embedder)
+            ),
+            "summarise": lambda: SummariseCore(partition),
+        }
+        return makers[stage]
+
+    def _run(self, make: Callable[[], _Steps]) -> None:
+        try:
+            core = make()
+            while not self._stop.is_set():
+                try:
+                    core.step(_WAIT)
+                except (Unavailable, ModelUnavailable):
+                    self._stop.wait(_WAIT)
+        except Closed as error:
+            if not self._stop.is_set():
+                self._failed.append(error)
+        except BaseException as error:
+            self._failed.append(error)
+
+
+@contextmanager
+def running(
+    servers: Servers, *, extractor: Extractor | None = None, embedder: Embedder | None = None
+) -> Iterator[Installation]:
+    """An installation of its own with all stages running."""
+    installation = Installation(servers)
+    try:
+        with Running(installation, extractor=extractor, embedder=embedder):
+            yield installation
+    finally:
+        installation.close()
