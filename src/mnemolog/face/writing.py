@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from ..producers.turns import Message, TimeLike, turns_of
+from ..producers.turns import Message, TimeLike, resolve_session, turns_of
 from ..schemas.clean import check_text
 from ..schemas.envelope import DEFAULT_SOURCE, Envelope
 from ..schemas.errors import ConflictingContent, InvalidInput, NotFound
@@ -58,7 +58,7 @@ class Writing(Face):
                 messages,
                 scope,
                 now=self._home.now(),
-                session=_session(session, run_id),
+                session=resolve_session(session, run_id),
                 speaker=speaker,
                 agent=None if agent_id is None else check_name("agent_id", str(agent_id)),
                 role=role,
@@ -205,9 +205,3 @@ class Writing(Face):
         self._home.catch_up(str(scope))
         if all(item.pending_id != pending_id for item in self._home.store.pending(str(scope))):
             raise NotFound("pending question", pending_id, "`pending` lists them with their ids")
-
-
-def _session(session: str | None, run_id: Id | None) -> str | None:
-    if session is not None and run_id is not None and session != str(run_id):
-        raise InvalidInput("session", f"names {session!r} but run_id names {str(run_id)!r}", "give one of the two")
-    return session if session is not None or run_id is None else str(run_id)

@@ -16,7 +16,7 @@ from ..schemas.events import make, validate
 from ..schemas.scope import Scope, check_name
 from ..schemas.times import parse_time
 
-__all__ = ["Message", "TimeLike", "resolve_subject", "turn_event", "turns_of"]
+__all__ = ["Message", "TimeLike", "resolve_session", "resolve_subject", "turn_event", "turns_of"]
 
 TimeLike = str | int | float | datetime
 Message = Mapping[str, Any]
@@ -38,6 +38,13 @@ def resolve_subject(subject: str | None, user_id: str | int | None, agent_id: st
                 raise InvalidInput(field, f"must be text or a whole number, not {type(value).__name__}")
             return f"{kind}:{check_name(field, str(value))}"
     raise InvalidInput("subject", "is missing", "say whose memory it is: user_id='42' or subject='project:apollo'")
+
+
+def resolve_session(session: str | None, run_id: str | int | None) -> str | None:
+    """`run_id` is another word for `session`; None where neither is given."""
+    if session is not None and run_id is not None and session != str(run_id):
+        raise InvalidInput("session", f"names {session!r} but run_id names {str(run_id)!r}", "give one of the two")
+    return session if session is not None or run_id is None else str(run_id)
 
 
 def turn_event(
