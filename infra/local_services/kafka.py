@@ -18,7 +18,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from local_services.java import command, environment, warm_start
+from local_services.java import command, environment, find_java, warm_start
 from local_services.processes import Daemon, ServicesError, free_ports
 
 __all__ = ["KafkaServer", "find_kafka", "start_kafka"]
@@ -82,10 +82,13 @@ def start_kafka(folder: Path, brokers: int = 1) -> KafkaServer:
     `brokers`: 1, or 3 with replication 3 and 2 in-sync replicas as the least.
     Errors: ServicesError when Java or the jars are not to be had or a broker does not answer, with the end of its log.
     """
+    if brokers not in (1, 3):
+        raise ServicesError(f"a cluster has 1 or 3 brokers, not {brokers}")
     folder = Path(folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     known = find_kafka(folder)
     if known is None:
+        find_java()
         _warm(folder / "first")
         for attempt in (1, 2, 3):
             server = _made(folder, brokers)
@@ -148,8 +151,6 @@ def _up(server: KafkaServer) -> None:
 
 def _made(folder: Path, brokers: int) -> KafkaServer:
     """The settings and the formatted data folders of a new cluster."""
-    if brokers not in (1, 3):
-        raise ServicesError(f"a cluster has 1 or 3 brokers, not {brokers}")
     ports = free_ports(2 * brokers)
     server = _server(folder, ports[:brokers])
     controllers = ports[brokers:]

