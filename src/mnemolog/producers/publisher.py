@@ -1,8 +1,8 @@
 """Publishing turns to the inbox, from an agent's event loop.
 
 Invariants: each turn has a result of its own, within a deadline of our own; what was acknowledged lies in the inbox, what was
-not may or may not, and the same id again is harmless. What one publisher was given for a scope lies there in that order. Memory is
-bounded: whoever publishes faster than the broker acknowledges waits.
+not may or may not, and the same id again is harmless. What one publisher was given for a scope lies there in that order. Memory
+is bounded: whoever publishes faster than the broker acknowledges waits.
 """
 
 from __future__ import annotations

@@ -60,12 +60,19 @@ class _Judged(NamedTuple):
 class IngestCore:
     """Takes in one partition; used by one thread. Raises Unavailable where a server is down: call again later."""
 
+    topic = INBOX
+    """What it reads."""
+
     def __init__(self, partition: Partition) -> None:
         self._number = partition.number
         self._client = partition.client
         self._log = partition.log
         with self._log.index.reading() as view:
             self._position = view.next_offset(INBOX)
+
+    @property
+    def topic(self) -> str:
+        return INBOX
 
     @property
     def position(self) -> int:
@@ -82,7 +89,7 @@ class IngestCore:
             if self._client.begin(INBOX, self._number) <= asked:
                 raise
             self._expire()
-            return 0
+            return self.step(timeout)
         self._take(asked, records, reached)
         return len(records)
 
