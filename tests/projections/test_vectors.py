@@ -20,7 +20,7 @@ from mnemolog.adapters.vectors.qdrant import QdrantVectors
 from mnemolog.adapters.vectors.scan import ScanVectors
 from mnemolog.processors.core.ports import VectorStore
 from mnemolog.projections.parked import Parked, note_parked
-from mnemolog.projections.projector import Projector
+from mnemolog.projections.projector import DecidedInput, Projector
 from mnemolog.projections.store import Store
 from mnemolog.projections.vectors import FLUSH_EVERY, TURN, VectorIndexer, read_points
 from mnemolog.query.recall import Recall
@@ -204,15 +204,42 @@ def test_turns_of_a_scope_that_stood_still_are_indexed_when_it_goes_on(
     if restarted:
         index = QdrantVectors(client, "vectors", embedder.dim, embedder.name)
     # It catches up; the note goes when it has.
-    with projecting.writing() as (connection, current):
-        connection.execute(current.offsets.update().where(current.offsets.c.name == "changes").values(value=0))
-    project(Projector(projecting), waiting)
+    late(projecting, waiting)
     note_parked(projecting, str(OTHER), None)
     fill(VectorIndexer(opened(), embedder, index) if restarted else indexer)
     assert index.next_offset == 31
     assert len(nearest(index, "word", 100)) == 31
     assert len(embedder.embedded) == 31
     client.close()
+
+
+def test_turns_of_a_scope_that_stands_still_again_further_on_are_indexed_up_to_there(
+    opened: Open, embedder: CountingEmbedder
+) -> None:
+    writer = story(31)
+    projecting = opened()
+    waiting = [item for item in writer.items if item.scope == str(OTHER) and item.offset >= 5]
+    note_parked(projecting, str(OTHER), Parked(5, "e5", "a bug", 1))
+    project(Projector(projecting), [item for item in writer.items if item not in waiting])
+    scan = ScanVectors(embedder.dim)
+    indexer = VectorIndexer(opened(), embedder, scan)
+    fill(indexer)
+    late(projecting, [item for item in waiting if item.offset < 20])
+    note_parked(projecting, str(OTHER), Parked(20, "e20", "another bug", 1))
+    assert fill(indexer) >= 5
+    assert len(nearest(scan, "word", 100)) == 31 - sum(item.offset >= 20 for item in waiting)
+    assert scan.next_offset == 20
+    late(projecting, [item for item in waiting if item.offset >= 20])
+    note_parked(projecting, str(OTHER), None)
+    fill(indexer)
+    assert len(nearest(scan, "word", 100)) == scan.next_offset == 31
+
+
+def late(store: Store, items: Sequence[DecidedInput]) -> None:
+    """Writes what stood still, behind what was written since."""
+    with store.writing() as (connection, current):
+        connection.execute(current.offsets.update().where(current.offsets.c.name == "changes").values(value=0))
+    project(Projector(store), items)
 
 
 # -- what is hidden ----------------------------------------------------------------------------------------------------

@@ -93,11 +93,12 @@ class VectorIndexer:
 
     def _read(self) -> list[_Turn]:
         """The next turns, and which scopes stand still, as of one moment. Turns of such a scope reach the tables late, below
-        what is indexed: once it goes on, the index starts again from its place, and so does the next process, if it goes on
-        there."""
+        what is indexed: once it goes on (or stands still further on), the index starts again from its place, and so does the
+        next process, if it goes on there. What waited must be in the tables before the note of it goes."""
         with self._store.reading() as (connection, t):
             parked = parked_offsets(connection)
-            self._next = min([self._next, *(offset for scope, offset in self._parked.items() if scope not in parked)])
+            moved = [offset for scope, offset in self._parked.items() if parked.get(scope) != offset]
+            self._next = min([self._next, *moved])
             self._flushed = min(self._flushed, self._next)
             self._parked = parked
             query = (
