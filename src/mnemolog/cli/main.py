@@ -66,6 +66,10 @@ def run(argv: Sequence[str]) -> int:
         from .importing import import_files
 
         return import_files(args)
+    if args.command == "worker":
+        from .worker import worker
+
+        return worker(args)
     from .commands import HANDLERS
 
     return HANDLERS[args.command](args)

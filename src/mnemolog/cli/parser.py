@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from .. import __version__
 from ..schemas.errors import InvalidInput
+from .worker import add_options as add_worker_options
 
 __all__ = ["COMMANDS", "build"]
 
@@ -25,6 +26,7 @@ COMMANDS = {
     "rebuild": "make the read models anew from the log",
     "verify": "fold the log afresh and compare with what is stored",
     "stats": "counts",
+    "worker": "work on servers: ingest, extract, resolve, summarise, project, or all of it",
 }
 
 _HOME = "$MNEMOLOG_HOME, else one per user"
@@ -72,6 +74,7 @@ def build() -> argparse.ArgumentParser:
     made["pending"].add_argument("action", nargs="?", choices=("list", "confirm", "reject"), default="list")
     made["pending"].add_argument("pending_id", nargs="?", metavar="ID", help="the question (the start of its id is enough)")
     made["pending"].add_argument("--value", metavar="TEXT", help="confirm another value than the one heard")
+    add_worker_options(made["worker"])
     made["verify"].add_argument("--decide", action="store_true", help="also decide every input again, to see policy drift")
     return parser
 

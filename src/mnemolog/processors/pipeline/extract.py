@@ -7,6 +7,7 @@ leave an input out; the same input makes the same id again, and of an id the fir
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
 
 from ...adapters.kafka.client import Outgoing
@@ -23,6 +24,9 @@ from .core import BATCH
 from .installation import Partition
 
 __all__ = ["ExtractCore"]
+
+_LONGEST = 0.5
+"""Seconds after which what was understood so far is published, however slow the model is."""
 
 _log = logging.getLogger("mnemolog.extract")
 
@@ -53,7 +57,7 @@ class ExtractCore:
             self._next = reached
             return 0
         try:
-            events, done = self._observe(records)
+            events, done, waits_for = self._observe(records)
             self._send(events)
         except BaseException:
             # What was sent is read off the topic again; what is loaded may be ahead of it.
@@ -62,18 +66,20 @@ class ExtractCore:
             raise
         self._next = reached if done is None else done
         self._windows.trim()
-        if done is not None:
-            raise ModelUnavailable(self._waits_for)
+        if waits_for is not None:
+            raise waits_for
         return len(records)
 
-    _waits_for = ""
-
-    def _observe(self, records: Sequence[Stored]) -> tuple[list[Envelope], int | None]:
-        """The observations of a batch, and the offset of the first input whose model is unavailable, if there is one."""
+    def _observe(self, records: Sequence[Stored]) -> tuple[list[Envelope], int | None, ModelUnavailable | None]:
+        """The observations of a batch; the offset to go on from, where that is not behind the batch; what has to be waited for,
+        if anything."""
+        until = time.monotonic() + _LONGEST
         self._log.fold_index_to(DYNAMICS, records[-1].offset + 1)
         firsts = self._log.first_offsets(records)
         events: list[Envelope] = []
         for record in records:
+            if events and time.monotonic() > until:
+                return events, record.offset, None
             if firsts.get(record.offset) is False:
                 continue  # a repetition of an earlier record
             try:
@@ -86,13 +92,12 @@ class ExtractCore:
             try:
                 observed = self._observer.observe(record, envelope, data, about)
             except ModelUnavailable as error:
-                self._waits_for = str(error)
-                return events, record.offset
+                return events, record.offset, error
             position = Position(self._log.epoch, record.partition, record.offset)
             events.append(observation_envelope(record, envelope, observed, position))
             if isinstance(data, RetractionRequested | ErasureRequested):
                 self._windows.forget(record.scope)
-        return events, None
+        return events, None, None
 
     def _send(self, events: Sequence[Envelope]) -> None:
         recorded = to_text(self._log.clock())

@@ -71,10 +71,6 @@ class IngestCore:
             self._position = view.next_offset(INBOX)
 
     @property
-    def topic(self) -> str:
-        return INBOX
-
-    @property
     def position(self) -> int:
         """The next offset of the inbox, as far as this object knows."""
         return self._position

@@ -1,0 +1,77 @@
+"""`mnemolog worker`: one kind of work on the servers that the environment names, or all kinds, until it is told to stop."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from ..schemas.errors import InvalidInput
+from .codes import Exit
+
+if TYPE_CHECKING:
+    from ..processors.core.ports import Embedder, Extractor
+    from ..schemas.registry import Registry
+
+__all__ = ["add_options", "worker"]
+
+KINDS = ("ingest", "extract", "resolve", "summarise", "project", "all")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What the command takes."""
+    parser.add_argument("kind", choices=KINDS, help="which work; all: everything in one process")
+    parser.add_argument("--no-vectors", action="store_true", help="project: compute no vectors")
+    parser.add_argument(
+        "--model", metavar="NAME", help="extract: a model behind an OpenAI-compatible server, instead of offline"
+    )
+    parser.add_argument("--model-url", metavar="URL", help="extract: that server, such as http://127.0.0.1:8080/v1")
+    parser.add_argument("--grace", type=float, default=20.0, metavar="SECONDS", help="how long a stop may take (default 20)")
+
+
+def worker(args: argparse.Namespace) -> int:
+    """Runs until SIGTERM or Ctrl-C; exit code 0 after a stop in good order, 70 where something unexpected ended it."""
+    from ..settings import Servers
+
+    servers = Servers.from_environment()
+    if servers is None:
+        raise InvalidInput("MNEMOLOG_KAFKA", "is not set", "name the servers: MNEMOLOG_KAFKA and MNEMOLOG_DATABASE")
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING, stream=sys.stderr)
+    from ..processors.pipeline.installation import Installation
+    from ..processors.pipeline.worker import KINDS as EVERY
+    from ..processors.pipeline.worker import Worker
+
+    kinds = EVERY if args.kind == "all" else (args.kind,)
+    installation = Installation(servers)
+    try:
+        embedder = _embedder() if "project" in kinds and not args.no_vectors else None
+        work = Worker(installation, kinds, _extractor(args, installation.registry), embedder, grace=args.grace)
+        ended = work.run(lambda: _say(f"{', '.join(kinds)}: ready"))
+    finally:
+        installation.close()
+    _say("ended" if ended else "ended late")
+    return Exit.OK if ended else Exit.BUSY
+
+
+def _extractor(args: argparse.Namespace, registry: Registry) -> Extractor:
+    if args.model:
+        from ..adapters.models.openai import OpenAIExtractor
+
+        if not args.model_url:
+            raise InvalidInput("--model-url", "is missing", "name the server that has the model")
+        return OpenAIExtractor(args.model_url, args.model, os.environ.get("MNEMOLOG_MODEL_KEY", ""), registry=registry)
+    from ..processors.core.extract import OfflineExtractor
+
+    return OfflineExtractor(registry)
+
+
+def _embedder() -> Embedder:
+    from ..adapters.embedders.use import UseEmbedder
+
+    return UseEmbedder()
+
+
+def _say(text: str) -> None:
+    print(f"mnemolog worker: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,138 @@
+"""A worker process: one kind of work, or all of them, until it is told to stop or something unexpected ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable
+from typing import Protocol
+
+from ...schemas.errors import InvalidInput
+from ...schemas.events import CHANGES, DYNAMICS, INBOX, OBSERVATIONS
+from ..core.ports import Embedder, Extractor
+from .agents import FaustShell
+from .core import Core
+from .extract import ExtractCore
+from .groups import GroupShell
+from .indexing import indexer_of
+from .ingest import IngestCore
+from .installation import Installation
+from .lanes import Fault
+from .project import ProjectCore
+from .resolve import ResolveCore
+from .summarise import SummariseCore
+
+__all__ = ["KINDS", "Worker", "core_of"]
+
+_log = logging.getLogger("mnemolog.worker")
+
+KINDS = ("ingest", "extract", "resolve", "project", "summarise")
+"""In the order in which a turn passes them."""
+
+_TOPICS = {"ingest": INBOX, "extract": DYNAMICS, "resolve": OBSERVATIONS, "project": CHANGES, "summarise": CHANGES}
+_AGENTS = ("ingest", "extract")
+
+
+class _Shell(Protocol):
+    kind: str
+    assigned: asyncio.Event
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+
+def core_of(kind: str, installation: Installation, extractor: Extractor, embedder: Embedder | None) -> Callable[[int], Core]:
+    """What makes the core of a partition for one kind of work. `embedder`: None where no vectors are wanted."""
+
+    def make(number: int) -> Core:
+        partition = installation.partition(number)
+        if kind == "ingest":
+            return IngestCore(partition)
+        if kind == "extract":
+            return ExtractCore(partition, extractor)
+        if kind == "resolve":
+            return ResolveCore(partition, installation.policy)
+        if kind == "project":
+            return ProjectCore(partition, None if embedder is None else indexer_of(installation, partition, embedder))
+        if kind == "summarise":
+            return SummariseCore(partition)
+        raise InvalidInput("worker", f"there is no kind {kind!r}", f"known: {', '.join(KINDS)}, all")
+
+    return make
+
+
+class Worker:
+    """Runs kinds of work on an installation. `grace`: seconds that a stop may take."""
+
+    def __init__(
+        self,
+        installation: Installation,
+        kinds: tuple[str, ...],
+        extractor: Extractor,
+        embedder: Embedder | None,
+        *,
+        grace: float = 20.0,
+    ) -> None:
+        self._installation, self._kinds, self._grace = installation, kinds, grace
+        self._extractor, self._embedder = extractor, embedder
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._ended: asyncio.Event | None = None
+        self.fault = Fault(self.stop)
+
+    def run(self, ready: Callable[[], None] | None = None) -> bool:
+        """Works until SIGTERM, SIGINT or `stop`; returns whether it ended in good order and in time. `ready` is called once
+        every kind has its partitions. Raises what ended it unexpectedly."""
+        in_time = asyncio.run(self._run(ready))
+        if self.fault.error is not None:
+            raise self.fault.error
+        return in_time
+
+    def stop(self) -> None:
+        """From any thread, or before it runs."""
+        if self._loop is not None and self._ended is not None:
+            self._loop.call_soon_threadsafe(self._ended.set)
+
+    async def _run(self, ready: Callable[[], None] | None) -> bool:
+        self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self._loop.add_signal_handler(number, self._ended.set)
+        shells = [self._shell(kind) for kind in self._kinds]
+        telling: asyncio.Task[None] | None = None
+        try:
+            for shell in shells:
+                await shell.start()
+            if ready is not None:
+                telling = asyncio.create_task(_when_ready(shells, ready))
+            await self._ended.wait()
+        finally:
+            if telling is not None:
+                telling.cancel()
+            in_time = await self._stop(shells)
+        return in_time
+
+    async def _stop(self, shells: list[_Shell]) -> bool:
+        """All at once, within the time budget."""
+        stopping = {asyncio.create_task(shell.stop()): shell for shell in shells}
+        done, late = await asyncio.wait(stopping, timeout=self._grace)
+        for task in late:
+            _log.error(
+                "%s has not ended in %g s; what it was doing is done again by the next worker", stopping[task].kind, self._grace
+            )
+            task.cancel()
+        for task in done:
+            if (error := task.exception()) is not None:
+                self.fault(stopping[task].kind, error)
+        return not late
+
+    def _shell(self, kind: str) -> _Shell:
+        make = core_of(kind, self._installation, self._extractor, self._embedder)
+        shell = FaustShell if kind in _AGENTS else GroupShell
+        return shell(self._installation.servers, kind, _TOPICS[kind], make, self.fault)
+
+
+async def _when_ready(shells: list[_Shell], ready: Callable[[], None]) -> None:
+    for shell in shells:
+        await shell.assigned.wait()
+    ready()
