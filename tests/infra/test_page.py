@@ -9,6 +9,8 @@ from pathlib import Path
 import msgspec
 import yaml
 
+from mnemolog.adapters.vectors import qdrant_server
+from mnemolog.projections import postgres
 from mnemolog.settings import Servers
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,3 +34,8 @@ def test_the_commands_are_those_of_the_compose_file() -> None:
     for service in services.values():
         for port in service.get("ports", ()):
             assert port.rpartition(":")[2] in PAGE
+
+
+def test_the_oldest_versions_are_those_that_are_refused_below() -> None:
+    assert f"- **PostgreSQL** {postgres.OLDEST} or newer" in PAGE
+    assert f"- **Qdrant** {'.'.join(map(str, qdrant_server.NEEDED))} or newer" in PAGE
