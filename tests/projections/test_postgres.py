@@ -25,7 +25,7 @@ from mnemolog.projections.dialect import Database
 from mnemolog.projections.projector import Projector
 from mnemolog.projections.store import Store
 from mnemolog.replay.rebuild import rebuild
-from mnemolog.schemas.errors import Closed, InvalidInput, LogError, Misconfigured, ReadOnly, Unavailable
+from mnemolog.schemas.errors import Closed, FolderError, InvalidInput, LogError, Misconfigured, ReadOnly, Unavailable
 from replay.hand import SCOPE, project
 from replay.logged import bring_up, record
 from replay.places import Place, place_of
@@ -151,6 +151,56 @@ def test_a_fault_of_ours_stays_loud(server: Place) -> None:
         connection.execute(sa.text("SELEC 1"))
 
 
+class Said(Exception):
+    """What psycopg raises, as far as it is looked at."""
+
+    def __init__(self, sqlstate: str | None, text: str = "as it says") -> None:
+        super().__init__(text)
+        self.sqlstate = sqlstate
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("53100", Unavailable),  # disk full
+        ("53300", Unavailable),  # too many clients
+        ("57P01", Unavailable),  # shutting down
+        ("57P03", Unavailable),  # starting up
+        ("57014", Unavailable),  # statement timeout
+        ("40001", Unavailable),  # serialisation
+        ("40P01", Unavailable),  # deadlock
+        ("55P03", Unavailable),  # lock timeout
+        ("08006", Unavailable),  # connection lost
+        (None, Unavailable),
+        ("42501", ReadOnly),
+        ("25006", ReadOnly),
+        ("42P01", LogError),
+        ("58030", FolderError),
+        ("23505", None),
+        ("42601", None),
+        ("XX001", None),
+    ],
+)
+def test_what_may_pass_is_unavailable_and_the_rest_is_loud(code: str | None, kind: type[Exception] | None) -> None:
+    server = postgres.Server(sa.make_url("postgresql+psycopg://me:secret@nowhere/x"))
+    error = server.error(exc.OperationalError("SELECT 1", {}, Said(code)))
+    assert (None if error is None else type(error)) is kind
+    assert error is None or ("as it says" in str(error) or code == "55P03")
+    assert "secret" not in str(error)
+    server.engine.dispose()
+
+
+def test_all_connections_in_use_may_pass() -> None:
+    server = postgres.Server(sa.make_url("postgresql+psycopg://nowhere/x"))
+    assert isinstance(server.error(exc.TimeoutError("pool")), Unavailable)
+
+
+def test_without_the_package_its_name_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(InvalidInput, match=r"needs the psycopg package.*pip install 'mnemolog\[postgres\]'"):
+        Store("postgresql+psycopg://nowhere/another")
+
+
 # -- a server that goes away -------------------------------------------------------------------------------------------
 
 
@@ -209,6 +259,27 @@ def test_a_server_that_was_killed_and_started_again_serves_the_same_store(
         monkeypatch.setattr(postgres, "IDLE_SECONDS", -1)
         own_server.restart()
         assert store.stats()["turns"] == 12
+
+
+def test_after_a_failover_nothing_is_taken_for_known(server: Place) -> None:
+    """The server that answers after a break may be one that never saw the last writes: numbers are asked for again."""
+    mine, other = tell([(0, "set", 0)]), tell([(1, "set", 0), (2, "set", 1), (0, "set", 2)])
+    with server.open() as store:
+        project(Projector(store), mine)
+        assert len(store.turns(SCOPES[0])) == 1
+
+        def lose() -> None:
+            with store._database.reading() as connection:
+                cut(server, connection)
+                connection.execute(sa.text("SELECT 1"))
+
+        with pytest.raises(Unavailable):
+            lose()
+        server.remove()
+        with server.open() as restored:
+            project(Projector(restored), other)
+        assert [turn.offset for turn in store.turns(SCOPES[0])] == [2]
+        assert [turn.offset for turn in store.turns(SCOPES[1])] == [0]
 
 
 # -- sharing -----------------------------------------------------------------------------------------------------------
@@ -321,3 +392,10 @@ def test_tables_that_somebody_reads_for_long_stay_until_the_next_time(server: Pl
             assert store.table_versions() == [1, 2]
         assert rebuild(log, store).version == 3
         assert store.table_versions() == [3]
+
+
+def test_a_batch_that_is_too_long_for_one_message_goes_in_several(server: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mnemolog.projections.bulk.MESSAGE", 100)
+    with server.open() as store:
+        project(Projector(store), ITEMS)
+        assert store.stats()["turns"] == len(ITEMS)

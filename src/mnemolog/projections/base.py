@@ -54,6 +54,7 @@ class StoreBase:
         self._ready = False
         self._empty: Database | None = None
         self._scope_ids: dict[str, int] = {}
+        self._lost = 0
         self._local = threading.local()
         self._dialect = self._database.engine.dialect.name
         try:
@@ -144,6 +145,8 @@ class StoreBase:
 
     def _check(self, connection: sa.Connection) -> bool:
         """Whether our tables are there; raises where they are not for us."""
+        if self._lost != self._database.lost:
+            self._lost, self._ready, self._scope_ids = self._database.lost, False, {}
         if self._ready:
             return True
         if not self._database.has_table(connection, store_meta.name):
@@ -338,6 +341,14 @@ class StoreBase:
         known = {f"{PREFIX}{table}" for table in PROJECTED}
         parts = [name.rpartition("_") for name in names]
         return sorted({int(tail) for head, _, tail in parts if head in known and tail.isdigit()})
+
+    def gather_statistics(self, version: int) -> None:
+        """On a server: tells it how large the tables of a version are, so that it takes the indexes from the first read on."""
+        if self._database.schema is None:
+            return
+        with self.writing() as (connection, _):
+            for table in tables(version).all():
+                connection.exec_driver_sql(f"ANALYZE {self._database.schema}.{table.name}")
 
     def set_live(self, connection: sa.Connection, version: int) -> None:
         """Makes a version the live one, inside a write transaction."""

@@ -15,6 +15,10 @@ from .dialect import Update, on_conflict
 __all__ = ["Given", "Write", "insert_rows"]
 
 
+MESSAGE = 8_000_000
+"""Characters and bytes after which a statement takes no further row."""
+
+
 class Given:
     """The rows that a statement is run with, by column: `given.form` is `b_form` of a row."""
 
@@ -52,14 +56,17 @@ class Write:
             connection.execute(self._statement, {_array(name): [row[name] for row in part] for name in self._names})
 
     def _distinct(self, rows: Sequence[Row]) -> Iterator[list[Row]]:
-        """Runs of rows of which no two concern the same: one statement changes a row once, and in no order."""
+        """Runs of rows of which no two concern the same: one statement changes a row once, and in no order. None of them is so
+        long that a server would not take it."""
         part: dict[tuple[Any, ...], Row] = {}
+        size = 0
         for row in rows:
             key = tuple(row[name] for name in self._key)
-            if key in part:
+            if key in part or size > MESSAGE:
                 yield list(part.values())
-                part = {}
+                part, size = {}, 0
             part[key] = row
+            size += sum(len(value) for value in row.values() if isinstance(value, str | bytes))
         yield list(part.values())
 
 

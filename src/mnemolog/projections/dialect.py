@@ -145,6 +145,11 @@ class Database:
         """Of this database, or of another one that stands in for it."""
         return sa.inspect(connection).get_table_names(schema=None if connection.dialect.name == "sqlite" else self.schema)
 
+    @property
+    def lost(self) -> int:
+        """Grows where a connection to a server broke: what is remembered of its content is to be looked up again."""
+        return 0 if self._server is None else self._server.lost
+
     def close(self) -> None:
         """Closes every connection that is not in use and not shared, and lets nobody open a new one. May be called twice."""
         if self._closed:

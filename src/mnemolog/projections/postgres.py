@@ -36,7 +36,7 @@ DEFAULT_SCHEMA = "mnemolog"
 _USED = "mnemolog_used"
 
 _SCHEMA = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
-_SETTINGS = sa.text(
+_SETTINGS = (
     "SELECT current_setting('server_version_num')::int, current_setting('server_encoding'), "
     f"set_config('lock_timeout', '{LOCK_SECONDS}s', false)"
 )
@@ -76,12 +76,16 @@ class Server:
         self.shown = url.render_as_string(hide_password=True)
         """The URL without its password, for messages."""
         self.users = 0
+        self.lost = 0
+        """How many connections broke so far. What was read before may not be there any more: the server that answers now may be
+        another one, which knows less."""
         defaults = {
             "connect_timeout": str(CONNECT_SECONDS),
             "application_name": "mnemolog",
             "keepalives_idle": "30",
             "keepalives_interval": "10",
             "keepalives_count": "3",
+            "tcp_user_timeout": "60000",
         }
         try:
             self.engine = sa.create_engine(
@@ -97,16 +101,22 @@ class Server:
         event.listen(self.engine, "connect", self._check)
         event.listen(self.engine, "checkin", _note_use)
         event.listen(self.engine, "checkout", self._ping)
+        event.listen(self.engine, "invalidate", self._count_lost)
 
     def _check(self, connection: Any, _: object) -> None:
         """A new connection: is it to a server that can hold a memory?"""
         # A statement is prepared once per connection and schema; the default of 100 would throw them out again and again.
         connection.prepared_max = 2000
-        before, connection.autocommit = connection.autocommit, True
         try:
-            version, encoding, _ = connection.execute(_SETTINGS.text).fetchone()
-        finally:
-            connection.autocommit = before
+            self._accept(connection)
+        except BaseException:
+            connection.close()
+            raise
+
+    def _accept(self, connection: Any) -> None:
+        before, connection.autocommit = connection.autocommit, True
+        version, encoding, _ = connection.execute(_SETTINGS).fetchone()
+        connection.autocommit = before
         if version < OLDEST * 10_000:
             raise Misconfigured(f"{self.shown} is PostgreSQL {version // 10_000}: mnemolog needs {OLDEST} or a newer one")
         if encoding != "UTF8":
@@ -119,6 +129,9 @@ class Server:
                 self.engine.dialect.do_ping(connection)
             except self.engine.dialect.loaded_dbapi.Error as error:
                 raise exc.DisconnectionError from error
+
+    def _count_lost(self, *_: object) -> None:
+        self.lost += 1
 
     def leave(self) -> None:
         """One user less; the last one closes the connections."""

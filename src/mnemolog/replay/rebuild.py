@@ -94,6 +94,7 @@ class _Rebuild:
                 break
         self._projector.apply_summaries(self._log)
         self._refuse_a_broken_log()
+        self._store.gather_statistics(self._version)
         # From here on what is folded or summarised is noted, so that under the lock only those scopes are looked at again.
         self._touched.clear()
         before, after = digest_store(self._store, replaced), digest_store(self._store, self._version)
