@@ -10,17 +10,17 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from aiokafka import AIOKafkaProducer
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaConnectionError, KafkaError, MessageSizeTooLargeError
 from aiokafka.partitioner import murmur2
 
 from ...processors.core.ports import Stored
-from ...schemas.errors import Closed, InvalidInput, LogError, Unavailable
+from ...schemas.errors import InvalidInput, LogError, Unavailable
 from ...schemas.times import from_text
 from ...settings import Servers
 from .loop import LoopThread
-from .reader import RECORDED, PartitionReader
+from .reader import RECORDED, PartitionReader, consumer_settings
 from .topics import LARGEST, ensure_topics
 
 __all__ = ["KafkaClient", "Outgoing", "milliseconds", "partition_of"]
@@ -62,7 +62,9 @@ class KafkaClient:
         self._loop = LoopThread("mnemolog-kafka")
         self._producer: AIOKafkaProducer | None = None
         self._readers: dict[tuple[str, int], PartitionReader] = {}
-        self._producer_lock: asyncio.Lock | None = None
+        self._asker: AIOKafkaConsumer | None = None
+        # Bound to the loop by their first use, which is on it.
+        self._producer_lock, self._asker_lock = asyncio.Lock(), asyncio.Lock()
         try:
             self.partitions = self._call(self._start())
         except BaseException:
@@ -88,14 +90,14 @@ class KafkaClient:
         return self._call(self._reader(topic, partition).fetch(start, most, timeout))
 
     def end(self, topic: str, partition: int) -> int:
-        return self._call(self._reader(topic, partition).end())
+        return self._call(self._ask(topic, partition, "end_offsets"))
 
     def begin(self, topic: str, partition: int) -> int:
-        return self._call(self._reader(topic, partition).begin())
+        return self._call(self._ask(topic, partition, "beginning_offsets"))
 
     def offset_for(self, topic: str, partition: int, time: str) -> int | None:
         """The first offset whose timestamp is not before `time`, to the millisecond."""
-        return self._call(self._reader(topic, partition).offset_for(milliseconds(time)))
+        return self._call(self._offset_for(topic, partition, milliseconds(time)))
 
     def close(self) -> None:
         """Ends everything; sends that were not acknowledged raise Closed. May be called twice."""
@@ -125,7 +127,6 @@ class KafkaClient:
         return reader
 
     async def _start(self) -> int:
-        self._producer_lock = asyncio.Lock()
         admin = AIOKafkaAdminClient(bootstrap_servers=self.servers.kafka, request_timeout_ms=int(_START_SECONDS * 1000))
         try:
             try:
@@ -135,6 +136,29 @@ class KafkaClient:
             return await ensure_topics(admin, self.servers)
         finally:
             await admin.close()
+
+    async def _asking(self) -> AIOKafkaConsumer:
+        """What asks for offsets: on a connection of its own, since a broker answers one request after the other, and a fetch
+        waits for records."""
+        async with self._asker_lock:
+            if self._asker is None:
+                consumer = AIOKafkaConsumer(**consumer_settings(self.servers.kafka))
+                try:
+                    await consumer.start()
+                except BaseException:
+                    await consumer.stop()
+                    raise
+                self._asker = consumer
+            return self._asker
+
+    async def _ask(self, topic: str, partition: int, what: str) -> int:
+        place = TopicPartition(self.servers.topic(topic), partition)
+        return int((await getattr(await self._asking(), what)([place]))[place])
+
+    async def _offset_for(self, topic: str, partition: int, timestamp: int) -> int | None:
+        place = TopicPartition(self.servers.topic(topic), partition)
+        found = (await (await self._asking()).offsets_for_times({place: timestamp})).get(place)
+        return None if found is None else int(found.offset)
 
     async def _send(self, topic: str, partition: int, records: Sequence[Outgoing]) -> list[int]:
         return [offset for _, offset in await self._send_to([(topic, partition, record) for record in records])]
@@ -169,8 +193,6 @@ class KafkaClient:
         return [(int(item.partition), int(item.offset)) for item in done]
 
     async def _ready(self) -> AIOKafkaProducer:
-        if self._producer_lock is None:
-            raise Closed("the connection to Kafka was closed: open the log again")
         async with self._producer_lock:
             if self._producer is None:
                 producer = AIOKafkaProducer(
@@ -202,6 +224,8 @@ class KafkaClient:
     async def _stop(self) -> None:
         for reader in self._readers.values():
             await reader.close()
+        if self._asker is not None:
+            await self._asker.stop()
         producer, self._producer = self._producer, None
         if producer is not None:
             await _stop(producer)

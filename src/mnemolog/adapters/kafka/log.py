@@ -90,6 +90,7 @@ class PartitionLog:
     def __init__(self, client: KafkaClient, partition: int, index: LogIndex, who: Identity, *, clock: Clock = utc_now) -> None:
         self._client, self._partition, self._index, self._who, self._clock = client, partition, index, who, clock
         self._closed = threading.Event()
+        self._begun = False
 
     @property
     def log_id(self) -> str:
@@ -170,15 +171,19 @@ class PartitionLog:
         return len(new)
 
     def append_decisions(self, events: Sequence[Envelope]) -> list[str]:
+        self._begun = False
         return [link for _, link in self.append_linked(events)]
 
     def append_linked(self, events: Sequence[Envelope]) -> list[tuple[int, str]]:
-        """`append_decisions` that also tells the offsets: (offset, hash) of each."""
+        """`append_decisions` that also tells the offsets: (offset, hash) of each. The topic's end is not asked for first: who
+        has the index's lock seldom finds a stranger's record there, and then its own decision is void, and found to be."""
         self._check_open()
         if not events:
             return []
         with self._index.step() as step:
-            self._fold(step, CHANGES)
+            if not self._begun:
+                self._fold(step, CHANGES)
+                self._begun = True
             heads = step.heads(list(dict.fromkeys(str(event.scope) for event in events)))
             keys = [_key(event) for event in events]
             new = plan_decisions(events, _lookup(step, CHANGES, keys), lambda scope: heads.get(scope, ""))
@@ -242,17 +247,9 @@ class PartitionLog:
             with self._index.step() as step:
                 self._fold(step, topic, end)
 
-    def fold_index_to(self, topic: str, end: int) -> None:
-        """Brings the index at least up to an offset that is known to be there."""
-        with self._index.reading() as view:
-            stands = view.next_offset(topic)
-        if stands < end:
-            with self._index.step() as step:
-                self._fold(step, topic, end)
-
     def first_offsets(self, records: Sequence[Stored]) -> dict[int, bool]:
-        """Of dynamics records below what the index knows: whether each is the first of its id, by offset. Bytes that are no
-        event have no id, and no entry."""
+        """Whether each of some dynamics records is the first of its id, by offset. Bytes that are no event have no id, and no
+        entry."""
         keys: dict[int, Key] = {}
         for record in records:
             try:
@@ -260,8 +257,15 @@ class PartitionLog:
             except msgspec.DecodeError:
                 continue
             keys[record.offset] = Key(record.scope, head.source, head.id)
+        if not keys:
+            return {}
         with self._index.reading() as view:
-            known = view.known(DYNAMICS, list(keys.values()))
+            current = view.next_offset(DYNAMICS) > max(keys)
+            known = view.known(DYNAMICS, list(keys.values())) if current else {}
+        if not current:
+            with self._index.step() as step:
+                self._fold(step, DYNAMICS, max(keys) + 1)
+                known = step.known(DYNAMICS, list(keys.values()))
         return {offset: key in known and known[key][0] == offset for offset, key in keys.items()}
 
     # -- reading -------------------------------------------------------------------------------------------------------

@@ -21,8 +21,8 @@ __all__ = ["RECORDED", "PartitionReader", "consumer_settings", "stored"]
 
 RECORDED = "mnemologrecorded"
 """The header with the recorded time to the microsecond; Kafka's own timestamp has milliseconds."""
-_CONSUMERS = 3
-"""Per partition and process: one follows the tail, one reads through, one looks up."""
+_CONSUMERS = 6
+"""Per topic, partition and process: those that follow the tail, one that reads through, one that looks something up."""
 _WAIT_MS = 100
 """The longest that a broker holds a fetch back. A seek has to wait for the fetch before it."""
 
@@ -107,34 +107,19 @@ class PartitionReader:
             standing.moved(start, records, at)
             return records, at
 
-    async def offset_for(self, milliseconds: int) -> int | None:
-        """The first offset with at least that timestamp; None where there is none."""
-        standing = await self._pick(None)
-        found = await standing.consumer.offsets_for_times({self._tp: milliseconds})
-        place = found.get(self._tp)
-        return None if place is None else int(place.offset)
-
-    async def end(self) -> int:
-        standing = await self._pick(None)
-        return int((await standing.consumer.end_offsets([self._tp]))[self._tp])
-
-    async def begin(self) -> int:
-        standing = await self._pick(None)
-        return int((await standing.consumer.beginning_offsets([self._tp]))[self._tp])
-
     async def close(self) -> None:
         for standing in self._standing:
             await standing.consumer.stop()
         self._standing.clear()
 
-    async def _pick(self, start: int | None) -> _Standing:
-        """The consumer that stands at `start`, else a free or a new one, else the one that was longest unused."""
+    async def _pick(self, start: int) -> _Standing:
+        """A consumer that nobody waits on: one that stands at `start`, else a new one, else the one that was longest unused."""
         async with self._making:
-            best = next((item for item in self._standing if start is None or item.at == start or item.again(start, 1)), None)
+            free = [item for item in self._standing if not item.lock.locked()]
+            best = next((item for item in free if item.at == start or item.again(start, 1)), None)
             if best is None and len(self._standing) < _CONSUMERS:
                 best = await self._make()
             if best is None:
-                free = [item for item in self._standing if not item.lock.locked()]
                 best = min(free or self._standing, key=lambda item: item.used)
             self._uses += 1
             best.used = self._uses

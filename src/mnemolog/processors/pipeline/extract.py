@@ -74,7 +74,6 @@ class ExtractCore:
         """The observations of a batch; the offset to go on from, where that is not behind the batch; what has to be waited for,
         if anything."""
         until = time.monotonic() + _LONGEST
-        self._log.fold_index_to(DYNAMICS, records[-1].offset + 1)
         firsts = self._log.first_offsets(records)
         events: list[Envelope] = []
         for record in records:

@@ -172,7 +172,6 @@ class ResolveCore:
         reached, observed = self._now().applied_input, self._now().next_observations
         if not batch:
             return [], reached, observed
-        self._log.fold_index_to(DYNAMICS, batch[-1].offset + 1)
         firsts = self._log.first_offsets(batch)
         inputs: list[ObservedInput] = []
         for stored in batch:
