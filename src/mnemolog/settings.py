@@ -40,8 +40,8 @@ class Servers(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidInput(
                 "MNEMOLOG_DATABASE", "is not the URL of a PostgreSQL database", "give postgresql+psycopg://user@host/name"
             )
-        if self.qdrant and not self.qdrant.startswith(("http://", "https://")):
-            raise InvalidInput("MNEMOLOG_QDRANT_URL", f"is {self.qdrant!r}", "give http://host:port")
+        if self.qdrant and not self.qdrant.startswith(("http://", "https://", "grpc://", "grpcs://")):
+            raise InvalidInput("MNEMOLOG_QDRANT_URL", f"is {self.qdrant!r}", "give http://host:6333 or grpc://host:6334")
         if not _PREFIX.fullmatch(self.prefix):
             raise InvalidInput("MNEMOLOG_PREFIX", f"is {self.prefix!r}", "up to 24 of a-z, 0-9 and _")
         for name, value in (("MNEMOLOG_PARTITIONS", self.partitions), ("MNEMOLOG_REPLICATION", self.replication)):

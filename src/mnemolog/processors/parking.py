@@ -59,6 +59,10 @@ class ParkingLot:
         self._parked[scope] = parked
         note_parked(self._store, scope, parked)
 
+    def note(self, scope: str, parked: Parked) -> None:
+        """What others are told of a scope's place, whatever is known here."""
+        note_parked(self._store, scope, parked)
+
     def release(self, scope: str) -> None:
         """The scope has caught up."""
         note_parked(self._store, scope, None)

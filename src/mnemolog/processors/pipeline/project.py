@@ -7,14 +7,17 @@ what a crash leaves out is due again.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from ...projections.projector import Projector
 from ...projections.reader import DecidedReader
 from ...projections.vectors import VectorIndexer
+from ...schemas.errors import Closed, Unavailable
 from ...schemas.events import CHANGES
 from ..core.ports import Stored
 from .core import BATCH
 from .installation import Partition
+from .lanes import Pause
 
 __all__ = ["ProjectCore"]
 
@@ -23,10 +26,13 @@ _SUMMARIES_EVERY = 0.25
 
 
 class ProjectCore:
-    """Keeps one partition's read models current; with an `indexer` also its vectors."""
+    """Keeps one partition's read models current; with `make_indexer` also its vectors."""
 
-    def __init__(self, partition: Partition, indexer: VectorIndexer | None = None) -> None:
-        self._log, self._store, self._indexer = partition.log, partition.store, indexer
+    def __init__(self, partition: Partition, make_indexer: Callable[[], VectorIndexer] | None = None) -> None:
+        self._log, self._store, self._make_indexer = partition.log, partition.store, make_indexer
+        self._indexer: VectorIndexer | None = None
+        self._vectors_pause = Pause(f"vectors of partition {partition.number}")
+        self._vectors_again = 0.0
         self._projector = Projector(partition.store)
         self._reader: DecidedReader | None = None
         self._looked = 0.0
@@ -54,9 +60,22 @@ class ProjectCore:
         if not records or time.monotonic() - self._looked > _SUMMARIES_EVERY:
             self._projector.apply_summaries(self._log)
             self._looked = time.monotonic()
-        if self._indexer is not None and len(records) < BATCH:
-            self._indexer.step()
+        if len(records) < BATCH:
+            self._index()
         return len(records)
+
+    def _index(self) -> None:
+        """Vectors of new turns. A vector store that is down holds up no rows; one that was removed is made and filled anew."""
+        if self._make_indexer is None or time.monotonic() < self._vectors_again:
+            return
+        try:
+            if self._indexer is None:
+                self._indexer = self._make_indexer()
+            self._indexer.step()
+            self._vectors_pause.works()
+        except (Unavailable, Closed) as error:
+            self._indexer = None
+            self._vectors_again = time.monotonic() + self._vectors_pause.after(error)
 
     def _apply(self, reader: DecidedReader, records: list[Stored], reached: int) -> None:
         items = [item for record in records for item in reader.take(record)]

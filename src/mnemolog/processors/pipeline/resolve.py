@@ -43,7 +43,7 @@ class ResolveCore:
     """Decides one partition's inputs."""
 
     def __init__(self, partition: Partition, policy: Policy) -> None:
-        self._log = partition.log
+        self._log, self._store = partition.log, partition.store
         self._state = ResolverState(partition.state)
         self._parking = ParkingLot(partition.store)
         self._decider = Decider(self._state.load, policy, self._parking, partition.log.epoch)
@@ -53,6 +53,7 @@ class ResolveCore:
         self._next_input = 0
         self._observed: dict[int, tuple[int, _Observed]] = {}
         self._next_observation = 0
+        self._settling: dict[str, tuple[int, Parked | None]] = {}
 
     @property
     def topic(self) -> str:
@@ -71,6 +72,7 @@ class ResolveCore:
         if self._at is None:
             self._begin()
         try:
+            self._settle()
             return self._step(timeout)
         except BaseException:
             self._forget()
@@ -96,6 +98,7 @@ class ResolveCore:
         self._decider.forget()
         self._inputs.clear()
         self._observed.clear()
+        self._settling.clear()
 
     def _catch_up(self) -> None:
         """Applies the decisions behind the stored state: those of a resolver that died, or of another one."""
@@ -215,13 +218,20 @@ class ResolveCore:
     # -- scopes that stood still ---------------------------------------------------------------------------------------
 
     def _try_again(self, scope: str, parked: Parked) -> None:
-        """Decides what waited for it, or lets it stand still again."""
+        """Decides what waited for it, or lets it stand still again. Its place stays noted until what was decided is projected:
+        readers and the vectors look from there for what comes late."""
         self._parking.take_up(scope)
         end = self._now().applied_input
         start = max(parked.offset, self._decider.state(scope).applied + 1)
-        waiting = list(records(self._log, DYNAMICS, start, end, scope=Scope.parse(scope)))
+        self._decide_waiting(scope, list(records(self._log, DYNAMICS, start, end, scope=Scope.parse(scope))), end)
+        stands = self._parking.scopes.get(scope)
+        if stands is not None:
+            self._parking.note(scope, msgspec.structs.replace(stands, offset=parked.offset))
+        self._settling[scope] = (self._now().next_changes, stands)
+
+    def _decide_waiting(self, scope: str, waiting: Sequence[Stored], end: int) -> None:
         firsts = self._log.first_offsets(waiting)
-        observed = self._observations_of(scope)
+        observed = self._observations_of(scope) if waiting else {}
         for stored in waiting:
             if firsts.get(stored.offset) is False:
                 continue
@@ -234,7 +244,19 @@ class ResolveCore:
             self._decide([given], end, self._now().next_observations)
             if scope in self._parking.scopes:
                 return
-        self._parking.release(scope)
+
+    def _settle(self) -> None:
+        """Notes where scopes that were taken up stand now, once the read models have what was decided."""
+        if not self._settling:
+            return
+        projected = self._store.cursor().next_changes
+        for scope, (decided, stands) in list(self._settling.items()):
+            if projected >= decided:
+                del self._settling[scope]
+                if stands is None:
+                    self._parking.release(scope)
+                else:
+                    self._parking.note(scope, stands)
 
     def _observations_of(self, scope: str) -> dict[int, _Observed]:
         found: dict[int, _Observed] = {}

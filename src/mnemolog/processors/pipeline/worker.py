@@ -6,6 +6,7 @@ import asyncio
 import logging
 import signal
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from ...schemas.errors import InvalidInput
@@ -55,7 +56,7 @@ def core_of(kind: str, installation: Installation, extractor: Extractor, embedde
         if kind == "resolve":
             return ResolveCore(partition, installation.policy)
         if kind == "project":
-            return ProjectCore(partition, None if embedder is None else indexer_of(installation, partition, embedder))
+            return ProjectCore(partition, None if embedder is None else partial(indexer_of, installation, partition, embedder))
         if kind == "summarise":
             return SummariseCore(partition)
         raise InvalidInput("worker", f"there is no kind {kind!r}", f"known: {', '.join(KINDS)}, all")
