@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import sqlalchemy as sa
 
 from ..processors.core.ports import EventLog
-from ..projections.compare import Difference, compare_scope
+from ..projections.compare import Difference, compare_scope, compare_state
 from ..projections.digest import digest_scope, projected_scopes, total_digest
 from ..projections.parked import parked_offsets
 from ..projections.projector import DecidedInput, Projector
@@ -21,7 +23,7 @@ from ..schemas.scope import Scope
 from .fold import Fold, Problem
 from .states import StateFolder
 
-__all__ = ["Decide", "Difference", "Problem", "VerifyReport", "verify"]
+__all__ = ["Checked", "Decide", "Difference", "Problem", "VerifyReport", "check", "merged", "verify"]
 
 Decide = Callable[[DecidedInput], str]
 """Decides an input again from its recorded observation; returns what differs from the recorded decision, empty if nothing."""
@@ -43,11 +45,19 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     parked: int
     """Inputs that wait because their scope stands still; they are in neither of the two."""
     differences: list[Difference]
-    """The first differing row of each differing scope."""
+    """The first differing row of each differing scope (of a resolver's own tables, one more)."""
     problems: list[Problem]
     """The first of each scope."""
     drift: list[Problem]
     """Where today's policy would decide otherwise; no fault."""
+
+
+class Checked(NamedTuple):
+    """A report and the digests that it rests on, so that those of several partitions make one."""
+
+    report: VerifyReport
+    live: dict[str, str]
+    replayed: dict[str, str]
 
 
 def verify(
@@ -62,6 +72,20 @@ def verify(
     The live rows and offsets are one snapshot: what is appended or projected meanwhile takes no part. `decide` also decides
     every input again and reports drift. `progress` is told how many more inputs were folded.
     """
+    return check(log, store, scope, decide, progress).report
+
+
+def check(
+    log: EventLog,
+    store: Store,
+    scope: Scope | str | None = None,
+    decide: Decide | None = None,
+    progress: Callable[[int], None] | None = None,
+    *,
+    state: Store | None = None,
+) -> Checked:
+    """`verify` with the digests of the scopes. `state`: where a resolver keeps its tables apart from the read models; they are
+    compared as of their own place in the log."""
     only = None if scope is None else scope if isinstance(scope, Scope) else Scope.parse(scope)
     drift: list[Problem] = []
 
@@ -71,19 +95,66 @@ def verify(
         if progress is not None:
             progress(len(batch))
 
-    with tempfile.TemporaryDirectory(prefix="mnemolog-verify-") as folder, store.reading() as (connection, live):
+    with (
+        tempfile.TemporaryDirectory(prefix="mnemolog-verify-") as folder,
+        store.reading() as (connection, live),
+        nullcontext() if state is None else state.reading() as kept,
+    ):
         offsets = store.read_offsets(connection, live)
+        kept_at = None if kept is None else store.read_offsets(*kept)["changes"]
         replayed = Store(Path(folder) / "replayed.sqlite", durable=False)
         try:
             projector = Projector(replayed)
             fold = Fold(log, projector, StateFolder(replayed), scope=only, seen=seen)
+            wrong: list[Difference] = []
+            if kept is not None and kept_at is not None and kept_at < offsets["changes"]:
+                fold.advance(kept_at)
+                wrong = _states(kept, replayed, only)
             fold.advance(offsets["changes"])
             projector.apply_summaries(log, offsets["summaries"], scope=only)
             fold.look_for_undecided(offsets["dynamics"], parked_offsets(connection))
             with replayed.reading() as (fresh, fresh_tables):
-                return _report(fold, drift, _Side(connection, live, only), _Side(fresh, fresh_tables, only))
+                sides = _Side(connection, live, only), _Side(fresh, fresh_tables, only)
+                found = _compare(sides, state=state is None)
+            problems, inputs, parked = fold.problems, fold.inputs, fold.parked
+            if kept is not None and kept_at is not None and kept_at >= offsets["changes"]:
+                fold.advance(kept_at)
+                wrong = _states(kept, replayed, only)
         finally:
             replayed.close()
+    differences = sorted([*found, *wrong], key=lambda item: item.scope)
+    differing = sorted({item.scope for item in differences} | {item.scope for item in problems})
+    mine, theirs = sides[0].digests, sides[1].digests
+    report = VerifyReport(
+        equal=not differing,
+        live_digest=total_digest(mine),
+        replayed_digest=total_digest(theirs),
+        differing_scopes=differing,
+        checked=len(mine.keys() | theirs.keys()),
+        inputs=inputs,
+        parked=parked,
+        differences=differences,
+        problems=problems,
+        drift=drift,
+    )
+    return Checked(report, mine, theirs)
+
+
+def merged(parts: Sequence[Checked]) -> VerifyReport:
+    """One report of several partitions. A scope lies in one of them, so the digests are those of one memory that holds all."""
+    reports = [part.report for part in parts]
+    return VerifyReport(
+        equal=all(report.equal for report in reports),
+        live_digest=total_digest({scope: digest for part in parts for scope, digest in part.live.items()}),
+        replayed_digest=total_digest({scope: digest for part in parts for scope, digest in part.replayed.items()}),
+        differing_scopes=sorted(scope for report in reports for scope in report.differing_scopes),
+        checked=sum(report.checked for report in reports),
+        inputs=sum(report.inputs for report in reports),
+        parked=sum(report.parked for report in reports),
+        differences=sorted((item for report in reports for item in report.differences), key=lambda item: item.scope),
+        problems=sorted((item for report in reports for item in report.problems), key=lambda item: item.scope),
+        drift=[item for report in reports for item in report.drift],
+    )
 
 
 def _drift(batch: Sequence[DecidedInput], decide: Decide) -> Iterator[Problem]:
@@ -102,29 +173,29 @@ class _Side:
         self.scopes = {key: number for key, number in projected_scopes(connection, tables) if only is None or key == str(only)}
         self.digests = {key: digest_scope(connection, tables, number) for key, number in self.scopes.items()}
 
+    def of(self, scope: str) -> tuple[sa.Connection, Tables, int]:
+        return self.connection, self.tables, self.scopes.get(scope, -1)
 
-def _report(fold: Fold, drift: list[Problem], live: _Side, fresh: _Side) -> VerifyReport:
-    differences: list[Difference] = []
-    names = sorted(live.scopes.keys() | fresh.scopes.keys())
-    for name in names:
-        found = compare_scope(
-            name,
-            (live.connection, live.tables, live.scopes.get(name, -1)),
-            (fresh.connection, fresh.tables, fresh.scopes.get(name, -1)),
-        )
-        if found is not None:
-            differences.append(found)
-    problems = fold.problems
-    differing = sorted({item.scope for item in differences} | {item.scope for item in problems})
-    return VerifyReport(
-        equal=not differing,
-        live_digest=total_digest(live.digests),
-        replayed_digest=total_digest(fresh.digests),
-        differing_scopes=differing,
-        checked=len(names),
-        inputs=fold.inputs,
-        parked=fold.parked,
-        differences=differences,
-        problems=problems,
-        drift=drift,
+
+def _compare(sides: tuple[_Side, _Side], *, state: bool) -> list[Difference]:
+    """The first difference of each scope that has one."""
+    live, fresh = sides
+    found = (
+        compare_scope(name, live.of(name), fresh.of(name), state=state)
+        for name in sorted(live.scopes.keys() | fresh.scopes.keys())
     )
+    return [difference for difference in found if difference is not None]
+
+
+def _states(kept: tuple[sa.Connection, Tables], replayed: Store, only: Scope | None) -> list[Difference]:
+    """The same for the resolver's own tables, with the fold standing at their place."""
+    with replayed.reading() as fresh:
+        live, folded = (
+            {key: number for key, number in projected_scopes(*side) if only is None or key == str(only)}
+            for side in (kept, fresh)
+        )
+        found = (
+            compare_state(name, (*kept, live.get(name, -1)), (*fresh, folded.get(name, -1)))
+            for name in sorted(live.keys() | folded.keys())
+        )
+        return [difference for difference in found if difference is not None]
