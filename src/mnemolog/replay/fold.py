@@ -14,7 +14,7 @@ from ..projections.reader import MissingInput, decided_inputs, records
 from ..schemas.errors import Undecodable
 from ..schemas.events import DYNAMICS, decode
 from ..schemas.scope import Scope
-from .states import StateFolder
+from .states import NoStates, StateFolder
 
 __all__ = ["Fold", "Problem"]
 
@@ -45,7 +45,7 @@ class Fold:
         self,
         log: EventLog,
         projector: Projector,
-        states: StateFolder,
+        states: StateFolder | NoStates,
         *,
         scope: Scope | None = None,
         seen: Callable[[Sequence[DecidedInput]], None] | None = None,

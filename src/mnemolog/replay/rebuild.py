@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import NamedTuple
 
 import filelock
 import msgspec
@@ -26,9 +27,9 @@ from ..schemas.errors import Busy, LogError
 from ..schemas.events import SUMMARIES, decode
 from ..schemas.inputs import Turn
 from .fold import Fold
-from .states import StateFolder
+from .states import NoStates, StateFolder
 
-__all__ = ["RebuildReport", "rebuild"]
+__all__ = ["RebuildReport", "Rebuilt", "merged", "rebuild", "rebuild_one"]
 
 CLOSE = 200
 """So few records behind the end of the log, the rest is done under the write lock."""
@@ -38,9 +39,9 @@ class RebuildReport(msgspec.Struct, frozen=True, kw_only=True):
     """What a rebuild did."""
 
     version: int
-    """The version of the tables that is live now."""
+    """The version of the tables that is live now; of several partitions the highest."""
     replaced: int
-    """The version that was live before; its tables are gone."""
+    """The version that was live before; its tables are gone. Of several partitions the highest."""
     inputs: int
     """Decided inputs folded."""
     digest: str
@@ -51,11 +52,25 @@ class RebuildReport(msgspec.Struct, frozen=True, kw_only=True):
     """Rows per table."""
 
 
+class Rebuilt(NamedTuple):
+    """A report and the digests that it rests on, so that those of several partitions make one."""
+
+    report: RebuildReport
+    before: dict[str, str]
+    after: dict[str, str]
+
+
 def rebuild(log: EventLog, store: Store, progress: Callable[[int], None] | None = None) -> RebuildReport:
     """Rebuilds every read model from the log. `progress` is told how many more inputs are folded.
 
     Raises LogError, with the old tables still live, where the log is not whole; Busy where another rebuild is running.
     """
+    return rebuild_one(log, store, progress).report
+
+
+def rebuild_one(log: EventLog, store: Store, progress: Callable[[int], None] | None = None, *, states: bool = True) -> Rebuilt:
+    """`rebuild` with the digests of the scopes. `states`: the resolver's state lies beside the read models; where it has tables
+    of its own they are left alone."""
     with _one_at_a_time(store):
         replaced = store.live_version()
         for leftover in store.table_versions():
@@ -64,27 +79,43 @@ def rebuild(log: EventLog, store: Store, progress: Callable[[int], None] | None 
         version = replaced + 1
         store.make_version(version)
         try:
-            report = _Rebuild(log, store, version, progress).run(replaced)
+            rebuilt = _Rebuild(log, store, version, progress, states=states).run(replaced)
         except LogError:
             store.drop_version(version)
             raise
         store.drop_version(replaced)
-        return report
+        return rebuilt
+
+
+def merged(parts: Sequence[Rebuilt]) -> RebuildReport:
+    """One report of several partitions."""
+    reports = [part.report for part in parts]
+    return RebuildReport(
+        version=max(report.version for report in reports),
+        replaced=max(report.replaced for report in reports),
+        inputs=sum(report.inputs for report in reports),
+        digest=total_digest({scope: digest for part in parts for scope, digest in part.after.items()}),
+        digest_before=total_digest({scope: digest for part in parts for scope, digest in part.before.items()}),
+        differing_scopes=sorted(scope for report in reports for scope in report.differing_scopes),
+        rows={name: sum(report.rows[name] for report in reports) for name in reports[0].rows},
+    )
 
 
 class _Rebuild:
-    def __init__(self, log: EventLog, store: Store, version: int, progress: Callable[[int], None] | None) -> None:
+    def __init__(
+        self, log: EventLog, store: Store, version: int, progress: Callable[[int], None] | None, *, states: bool
+    ) -> None:
         self._log = log
         self._store = store
         self._version = version
         self._progress = progress
         self._projector = Projector(store, version=version)
-        self._states = StateFolder(store, version)
+        self._states = StateFolder(store, version) if states else NoStates()
         self._fold = Fold(log, self._projector, self._states, seen=self._seen)
         self._touched: set[str] = set()
         self._turns = 0
 
-    def run(self, replaced: int) -> RebuildReport:
+    def run(self, replaced: int) -> Rebuilt:
         cursor = self._store.cursor()
         while cursor.next_changes > self._fold.next_changes:
             self._fold.advance(cursor.next_changes)
@@ -111,7 +142,7 @@ class _Rebuild:
             if rows["turns"] != self._turns:
                 raise LogError(f"{rows['turns']} turns were written of {self._turns}: the old tables stay live")
             self._store.set_live(connection, self._version)
-        return RebuildReport(
+        report = RebuildReport(
             version=self._version,
             replaced=replaced,
             inputs=self._fold.inputs,
@@ -120,6 +151,7 @@ class _Rebuild:
             differing_scopes=sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name)),
             rows=rows,
         )
+        return Rebuilt(report, before, after)
 
     def _catch_up(self, connection: sa.Connection, live: Tables, new: Tables) -> None:
         """The inputs and summaries that were projected meanwhile; then both sets of tables stand at the same place."""

@@ -17,7 +17,7 @@ from ..projections.store import Store
 from ..schemas.envelope import Position
 from ..schemas.scope import Scope
 
-__all__ = ["StateFolder", "fold_states"]
+__all__ = ["NoStates", "StateFolder", "fold_states"]
 
 LOADED = 256
 """Scopes whose state is kept in memory between batches."""
@@ -53,6 +53,16 @@ class StateFolder:
         while len(self._states) > LOADED:
             self._states.popitem(last=False)
         return rows
+
+
+class NoStates:
+    """Folds nothing: the resolver keeps its state elsewhere, and the rows need none."""
+
+    def fold(
+        self, batch: Iterable[DecidedInput], connection: sa.Connection | None = None
+    ) -> dict[tuple[str, str], bytes | None]:
+        """Nothing to write."""
+        return {}
 
 
 def fold_states(log: EventLog, scope: Scope | None = None) -> dict[str, ScopeState]:
