@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 
 from ...adapters.kafka.client import Outgoing
-from ...adapters.kafka.log import headers_of
+from ...adapters.kafka.log import PartitionLog, headers_of
 from ...schemas.envelope import Envelope, Position
 from ...schemas.errors import LogError, ModelUnavailable
 from ...schemas.events import DYNAMICS, OBSERVATIONS, decode
@@ -23,7 +23,7 @@ from ..windows import IndexPlaces, Windows
 from .core import BATCH
 from .installation import Partition
 
-__all__ = ["ExtractCore"]
+__all__ = ["ExtractCore", "observed_until"]
 
 _LONGEST = 0.5
 """Seconds after which what was understood so far is published, however slow the model is."""
@@ -47,7 +47,7 @@ class ExtractCore:
     @property
     def position(self) -> int:
         if self._next is None:
-            self._next = self._observed()
+            self._next = observed_until(self._log)
         return self._next
 
     def step(self, timeout: float) -> int:
@@ -106,14 +106,15 @@ class ExtractCore:
             [Outgoing(str(event.scope), event.to_bytes(), recorded, headers_of(event)) for event in events],
         )
 
-    def _observed(self) -> int:
-        """The dynamics offset behind the last input that has an observation."""
-        end = self._log.end(OBSERVATIONS)
-        while end > 0:
-            start = max(end - 1, 0)
-            for record in reversed(list(self._log.read(OBSERVATIONS, start))):
-                position = Envelope.from_bytes(record.value).position
-                if position is not None:
-                    return Position.parse(position).offset + 1
-            end = start
-        return 0
+
+def observed_until(log: PartitionLog) -> int:
+    """The dynamics offset behind the last input that has an observation."""
+    end = log.end(OBSERVATIONS)
+    while end > 0:
+        start = max(end - 1, 0)
+        for record in reversed(list(log.read(OBSERVATIONS, start))):
+            position = Envelope.from_bytes(record.value).position
+            if position is not None:
+                return Position.parse(position).offset + 1
+        end = start
+    return 0
