@@ -23,7 +23,7 @@ from .store import Store
 from .summaries import week_bounds
 from .tables import scopes
 
-__all__ = ["DueWeek", "due_weeks", "summarise_due", "summary_events"]
+__all__ = ["DueWeek", "count_due", "due_weeks", "summarise_due", "summary_events"]
 
 
 class DueWeek(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +56,11 @@ def due_weeks(store: Store, touched: Iterable[tuple[str, str]] | None = None) ->
             settled.append((scope, week, covered))
     store.settle_weeks(settled)
     return due
+
+
+def count_due(store: Store) -> int:
+    """How many weeks are to be looked at; some of them may say what their summary says already."""
+    return len(_closed_and_touched(store, None))
 
 
 def summary_events(due: Sequence[DueWeek], *, epoch: int = 0, partition: int = 0) -> list[Envelope]:

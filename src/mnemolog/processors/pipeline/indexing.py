@@ -18,14 +18,18 @@ from ...schemas.errors import InvalidInput
 from ..core.ports import Embedder, VectorHit
 from .installation import Installation, Partition
 
-__all__ = ["DatabaseVectors", "indexer_of", "qdrant_of"]
+__all__ = ["VECTORS", "DatabaseVectors", "indexer_of", "qdrant_of"]
+
+
+VECTORS = "vectors:"
+"""Before an embedder's name: how far the vectors in the database go, among the facts about the store."""
 
 
 class DatabaseVectors:
     """A VectorStore that keeps only how far the vectors table goes: the vectors themselves lie there."""
 
     def __init__(self, store: Store, embedder: str) -> None:
-        self._store, self._name = store, f"vectors:{embedder}"
+        self._store, self._name = store, f"{VECTORS}{embedder}"
         with store.reading() as (connection, _):
             found = connection.execute(
                 sa.select(store_meta.c.value).where(store_meta.c.name == self._name)
