@@ -15,6 +15,7 @@ import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 from jsonschema import Draft202012Validator
+from psycopg import sql
 
 from mnemolog.adapters.kafka.client import Outgoing, partition_of
 from mnemolog.adapters.kafka.reader import stored
@@ -492,7 +493,7 @@ def test_an_index_that_was_lost_takes_the_inbox_in_again_and_doubles_nothing(
 
 def drop_schema(url: str, name: str) -> None:
     with psycopg.connect(url.replace("postgresql+psycopg://", "postgresql://", 1), autocommit=True) as link:
-        link.execute(f'DROP SCHEMA "{name}" CASCADE')
+        link.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(name)))
 
 
 def test_many_and_large_records_are_taken_in_steps(partition: Partition, core: IngestCore) -> None:

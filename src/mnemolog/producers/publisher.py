@@ -110,9 +110,15 @@ class TurnPublisher:
         await self.close()
 
     async def start(self) -> None:
-        """Connects. Raises Unavailable where no broker answers in time, Misconfigured where there is no inbox."""
+        """Connects. Raises Unavailable where no broker answers in time, Misconfigured where there is no inbox; then it is
+        closed."""
         self._check_open()
-        await self._sender.start()
+        try:
+            await self._sender.start()
+        except BaseException:
+            self._closed = True
+            await self._sender.close()
+            raise
 
     async def publish(self, message: str | Message, **fields: Unpack[TurnFields]) -> Published:
         """Publishes a text or an OpenAI-style message, and returns once all in-sync replicas have it.

@@ -160,7 +160,10 @@ class _Index:
         """Sends what waits."""
         waiting, self._waiting = self._waiting, []
         if self._moved:
-            rows = [dict(zip(("topic", "next_offset", "recorded"), (t, *self._stands()[t]), strict=True)) for t in self._moved]
+            rows: list[Row] = [
+                {"topic": topic, "next_offset": self._stands()[topic][0], "recorded": self._stands()[topic][1]}
+                for topic in self._moved
+            ]
             waiting.append((self._statements.offsets, rows))
         if self._counted:
             rows = [{"name": name, "number": number} for name, number in self._counted.items()]
