@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Protocol
 
 from mnemolog.processors.core.extract import OfflineExtractor
@@ -85,7 +86,8 @@ class Running:
             "extract": lambda: ExtractCore(partition, self._extractor),
             "resolve": lambda: ResolveCore(partition, self._installation.policy),
             "project": lambda: ProjectCore(
-                partition, None if self._embedder is None else indexer_of(self._installation, partition, self._embedder)
+                partition,
+                None if self._embedder is None else partial(indexer_of, self._installation, partition, self._embedder),
             ),
             "summarise": lambda: SummariseCore(partition),
         }

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from .dialect import upsert
 from .store import Store
+from .tables import Tables
 
 __all__ = ["Progress", "ResolverState"]
 
@@ -37,8 +38,7 @@ class ResolverState:
 
     def progress(self) -> Progress:
         with self._store.reading() as (connection, t):
-            rows = connection.execute(sa.select(t.offsets.c.name, t.offsets.c.value)).all()
-        stored = {name: value for name, value in rows}  # noqa: C416 - rows are no pairs to a type checker
+            stored = _offsets(connection, t)
         return Progress(**{field: stored.get(name, 0) for field, name in _NAMES.items()})
 
     def load(self, scope: str) -> dict[str, bytes]:
@@ -59,7 +59,7 @@ class ResolverState:
     ) -> bool:
         """Moves on from `before` to `after`; tells whether it did. `states` by (scope, key), None: deleted."""
         with self._store.writing() as (connection, t):
-            stored = dict(connection.execute(sa.select(t.offsets.c.name, t.offsets.c.value)).tuples().all())
+            stored = _offsets(connection, t)
             if any(stored.get(name, 0) != getattr(before, field) for field, name in _NAMES.items()):
                 return False
             ids = self._store.scope_ids(connection, sorted({scope for scope, _ in states} | set(heads)))
@@ -80,3 +80,8 @@ class ResolverState:
             offsets = [{"name": name, "value": getattr(after, field)} for field, name in _NAMES.items()]
             connection.execute(upsert(t.offsets, dialect), offsets)
         return True
+
+
+def _offsets(connection: sa.Connection, t: Tables) -> dict[str, int]:
+    rows = connection.execute(sa.select(t.offsets.c.name, t.offsets.c.value))
+    return {str(name): int(value) for name, value in rows}

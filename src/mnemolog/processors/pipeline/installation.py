@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...adapters.kafka.client import KafkaClient, partition_of
 from ...adapters.kafka.log import Identity, PartitionLog, identity
+from ...adapters.logs.plan import Clock, utc_now
 from ...projections.log_index import SqlLogIndex
 from ...projections.store import Store
 from ...schemas.errors import InvalidInput
@@ -23,12 +24,12 @@ __all__ = ["Installation", "Partition"]
 class Partition:
     """One partition: `log` (its topics), `store` (its read models), `state` (the resolver's own tables)."""
 
-    def __init__(self, client: KafkaClient, who: Identity, number: int) -> None:
+    def __init__(self, client: KafkaClient, who: Identity, number: int, clock: Clock = utc_now) -> None:
         servers = client.servers
         self.number = number
         self.client = client
         index = SqlLogIndex(servers.database, log_id=who.log_id, schema=servers.schema(number, "log"))
-        self.log = PartitionLog(client, number, index, who)
+        self.log = PartitionLog(client, number, index, who, clock=clock)
         self.store = Store(servers.database, schema=servers.schema(number), log_id=who.log_id)
         self.state = Store(servers.database, schema=servers.schema(number, "resolver"), log_id=who.log_id)
 
@@ -39,14 +40,15 @@ class Partition:
 
 
 class Installation:
-    """Connects to the servers, makes or checks the topics, opens partitions on demand. Thread-safe.
+    """Connects to the servers, makes or checks the topics, opens partitions on demand; `clock` gives the recorded time.
+    Thread-safe.
 
     Raises Unavailable where a server does not answer, Misconfigured for topics that would lose what they hold, UnknownLog where
     the database belongs to another log, NewerVersion where a newer mnemolog wrote it.
     """
 
-    def __init__(self, servers: Servers, *, form_types: Sequence[Path] = ()) -> None:
-        self.servers = servers
+    def __init__(self, servers: Servers, *, form_types: Sequence[Path] = (), clock: Clock = utc_now) -> None:
+        self.servers, self._clock = servers, clock
         self.registry = Registry.load(form_types)
         self.policy = Policy.of(self.registry)
         self._lock = threading.RLock()
@@ -72,7 +74,7 @@ class Installation:
             raise InvalidInput("partition", f"there is no partition {number}", f"this log has {self.partitions}, from 0")
         with self._lock:
             if number not in self._open:
-                self._open[number] = Partition(self.client, self.who, number)
+                self._open[number] = Partition(self.client, self.who, number, self._clock)
             return self._open[number]
 
     def of(self, scope: Scope | str) -> Partition:

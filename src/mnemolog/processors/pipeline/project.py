@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from ...projections.projector import Projector
 from ...projections.reader import DecidedReader
+from ...projections.resolver_state import ResolverState
 from ...projections.vectors import VectorIndexer
 from ...schemas.errors import Closed, Unavailable
 from ...schemas.events import CHANGES
@@ -21,8 +22,8 @@ from .lanes import Pause
 
 __all__ = ["ProjectCore"]
 
-_SUMMARIES_EVERY = 0.25
-"""Seconds between looks at the summaries topic while changes flow."""
+_LOOK_EVERY = 0.25
+"""Seconds between looks at the summaries topic, and at the resolver's place, while changes flow."""
 
 
 class ProjectCore:
@@ -34,6 +35,7 @@ class ProjectCore:
         self._vectors_pause = Pause(f"vectors of partition {partition.number}")
         self._vectors_again = 0.0
         self._projector = Projector(partition.store)
+        self._state = ResolverState(partition.state)
         self._reader: DecidedReader | None = None
         self._looked = 0.0
 
@@ -57,12 +59,20 @@ class ProjectCore:
             self._reader = DecidedReader(self._log, self._store.cursor().next_changes, heads=self._store.heads)
         records, reached = self._log.follow(CHANGES, self._reader.next_changes, BATCH, timeout)
         self._apply(self._reader, records, reached)
-        if not records or time.monotonic() - self._looked > _SUMMARIES_EVERY:
+        if not records or time.monotonic() - self._looked > _LOOK_EVERY:
+            self._pass_undecided(self._reader)
             self._projector.apply_summaries(self._log)
             self._looked = time.monotonic()
         if len(records) < BATCH:
             self._index()
         return len(records)
+
+    def _pass_undecided(self, reader: DecidedReader) -> None:
+        """Inputs that get no decision (repetitions, those of scopes that stand still) lie below where the resolver stands, once
+        all that it decided up to there is in the tables."""
+        stands = self._state.progress()
+        if stands.next_changes <= reader.next_changes and stands.applied_input > self._store.cursor().applied_input:
+            self._projector.apply([], states={}, next_changes=reader.next_changes, applied_input=stands.applied_input)
 
     def _index(self) -> None:
         """Vectors of new turns. A vector store that is down holds up no rows; one that was removed is made and filled anew."""

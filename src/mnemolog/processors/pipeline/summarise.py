@@ -12,12 +12,10 @@ from datetime import UTC, datetime
 
 from ...adapters.kafka.client import Outgoing
 from ...adapters.kafka.log import headers_of
+from ...projections.deadlines import deadline_event
 from ...projections.weeks import due_weeks, summary_events
-from ...schemas.codec import derived_id
-from ...schemas.envelope import DEFAULT_SOURCE, Envelope
-from ...schemas.events import INBOX, SUMMARIES, make
-from ...schemas.inputs import DeadlinePassed
-from ...schemas.scope import Scope
+from ...schemas.envelope import Envelope
+from ...schemas.events import INBOX, SUMMARIES
 from ...schemas.times import to_text
 from .core import BATCH
 from .installation import Partition
@@ -63,13 +61,7 @@ class SummariseCore:
         self._published = {key: at for key, at in self._published.items() if moment - at < _AGAIN}
         events: dict[str, Envelope] = {}
         for due in self._partition.store.deadlines_due(now)[: 4 * BATCH]:
-            scope = Scope.parse(due.scope)
-            event = make(
-                DeadlinePassed(kind=due.kind, due=due.due),
-                scope=scope,
-                event_id=derived_id(scope.tenant, scope.subject, DEFAULT_SOURCE, due.kind, "deadline.passed:" + due.due, 0),
-                time=due.due,
-            )
+            event = deadline_event(due)
             if event.id not in self._published:
                 events[event.id] = event
         self._partition.client.send(
