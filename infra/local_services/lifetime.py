@@ -23,6 +23,7 @@ from local_services.processes import Daemon, ServicesError, is_alive, started_at
 __all__ = ["Addresses", "find", "take_down", "take_up", "watch"]
 
 WATCH_SECONDS = 0.5
+KAFKA_PIDS = ("*/pid.json", "*/format/pid.json", "first/*/pid.json", "first/*/format/pid.json")
 PROGRAM = Path(__file__).resolve().parent.parent / "services.py"
 
 
@@ -88,10 +89,9 @@ def take_down(folder: Path) -> bool:
     if not folder.exists():
         return False
     with _lock(folder):
-        # Whatever was started, also by a start that was cut short, left its process id.
-        started = [
-            path.parent for path in folder.rglob("pid.json") if path.parent.name not in ("initdb", "postgres", "watcher")
-        ]
+        # Whatever was started, also by a start that was cut short, left its process id in one of these places. (Not every
+        # folder is looked through: a broker that still runs removes some of its own meanwhile.)
+        started = [path.parent for pattern in KAFKA_PIDS for path in (folder / "kafka").glob(pattern)]
         daemons = [Daemon(str(path.relative_to(folder)), path) for path in started]
         ends = [threading.Thread(target=daemon.stop) for daemon in daemons]
         for end in ends:
