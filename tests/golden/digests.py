@@ -31,6 +31,10 @@ DIGESTS: dict[str, tuple[str, str]] = {
         "83354cedb4887ce55ac12e55dc765013974dee0367a8a7005b8cd683048d935d",
         "6786b5fdaf1d91afbd55752dae66f884e32ca53d3aad158b3b9c60c7687f16f2",
     ),
+    "input.rejected.v1": (
+        "5ae8472c7c6098c249dd1c21e68e861119bc3fd0787a59bd82e53724578b563e",
+        "f172d2f105e53de7f5c99edb357bdf82b9f631e31d45e36f472cd58fcb9c55f9",
+    ),
     "observation.recorded.v1": (
         "c40fab1974a0b927cd7bfb0710b8dd63fac8018716a3de662eedfd4435c72c5d",
         "631b11c507586d96423546f0d39e27527eaffc55ada97e8a1a62e134c98c507e",

@@ -38,6 +38,7 @@ from mnemolog.schemas.inputs import (
     Turn,
 )
 from mnemolog.schemas.observations import Candidate, EntityRef, Evidence, ExtractionFailed, Observation
+from mnemolog.schemas.rejections import InputRejected, Published
 from mnemolog.schemas.values import Value
 
 __all__ = ["EXPECTED", "FOLDER"]
@@ -221,5 +222,24 @@ EXPECTED: dict[str, msgspec.Struct] = {
         sessions=3,
         lines=["budget: 5000 dollars → 六千", "Ann raised the budget"],
         input_ids=["turn-1", "turn-2"],
+    ),
+    "input.rejected.v1": InputRejected(
+        topic="memory.inbox.v1",
+        partition=3,
+        offset=17,
+        reason="key",
+        detail="the record's key is 'acme/user:7', its scope is 'acme/user:42'",
+        key=Published(
+            content="acme/user:7",
+            size=11,
+            sha256="12bf40ea7beb22e3cc4d622e68ba3dfbd20b65e2de81ff44bc76c6d77888c57b",
+        ),
+        value=Published(
+            encoding="base64",
+            content="/wB7",
+            size=9000000,
+            sha256="9437129df88d8277c6f8b7ed9e62e8b592c4c73cd28ea72dc4ab032348340f03",
+            cut=True,
+        ),
     ),
 }
