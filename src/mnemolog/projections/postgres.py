@@ -7,6 +7,7 @@ Invariant: whatever may pass by itself (a server that is down, full or busy) is 
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import re
 import threading
@@ -198,6 +199,9 @@ def pipelined(connection: sa.Connection) -> Iterator[None]:
 
 _PASSING = ("08", "40", "53", "57")
 """Classes of SQLSTATE: connection lost, serialisation or deadlock, resources (disk full, too many clients), intervention."""
+
+# What it warns of (that a pipeline could not be ended well) is raised here too; without this it is also printed.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 _servers: dict[sa.URL, Server] = {}
 _lock = threading.Lock()
