@@ -19,20 +19,21 @@ from .adapters.logs.folder import Folder, ProcessorLock, check_database, check_t
 from .adapters.logs.memory import MemoryLog
 from .adapters.logs.sqlite import SqliteLog
 from .face.finding import Finding
+from .face.ports import Written
 from .processors.core.policy import Policy
-from .processors.core.ports import Embedder, EventLog, Extractor, Placed
+from .processors.core.ports import Embedder, EventLog, Extractor
 from .processors.embedded import Engine
-from .projections.parked import parked_offsets
+from .projections.deadlines import deadline_event
+from .projections.parked import parked_offsets, undecided_from
 from .projections.projector import Projector
-from .projections.store import DueDeadline, Store
-from .schemas.codec import derived_id
-from .schemas.envelope import DEFAULT_SOURCE, Envelope, Position
-from .schemas.errors import Busy, Closed, InvalidInput, MnemologError
-from .schemas.events import CHANGES, DYNAMICS, OBSERVATIONS, SUMMARIES, decode, make
-from .schemas.inputs import DeadlinePassed
+from .projections.store import Store
+from .schemas.envelope import Envelope
+from .schemas.errors import Busy, Closed, InvalidInput, Lagging, MnemologError, UnknownLog
+from .schemas.events import CHANGES, DYNAMICS, OBSERVATIONS, SUMMARIES, decode
 from .schemas.registry import Registry
 from .schemas.scope import Scope
 from .schemas.times import to_text
+from .schemas.tokens import InboxToken, parse_token, position_token
 
 if TYPE_CHECKING:
     from .query.recall import Recall
@@ -126,14 +127,16 @@ class Home:
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
-    def append(self, events: Sequence[Envelope]) -> list[Placed]:
+    def append(self, events: Sequence[Envelope]) -> Written:
         """Makes inputs durable; the background processor sees to them soon."""
         self._open()
         if self._folder is not None:
             check_there(self._folder)
         placed = self.log.append_inputs(events)
         self._start()
-        return placed
+        last = max((item.position for item in placed), default=None)
+        token = "" if last is None else position_token(self.log.log_id, last)
+        return Written([item.event_id for item in placed], token, sum(item.fresh for item in placed))
 
     def time_of(self, scope: Scope, source: str, event_id: str) -> str | None:
         """The event time of an input that is on the log, or None."""
@@ -141,10 +144,6 @@ class Home:
         if position is None:
             return None
         return decode(next(self.log.read(DYNAMICS, position.offset, 1)).value)[0].time
-
-    def token(self, position: Position) -> str:
-        """The opaque read-your-write token of a position: the log's id and the position."""
-        return f"{self.log.log_id}@{position}"
 
     # -- keeping current -----------------------------------------------------------------------------------------------
 
@@ -163,23 +162,56 @@ class Home:
         if wait:
             self._pass_deadlines(scope)
             target = self._target(scope)
-            deadline = time.monotonic() + self._read_timeout
-            while True:
-                self._open()
-                applied = self.store.cursor().applied_input
-                if self._elect():
-                    if applied < target or not self._engine.started:
-                        self._engine.process(target, progress)
-                    break
-                if applied >= target:
-                    break
-                if time.monotonic() > deadline:
-                    _log.warning("the process that owns the folder has not caught up in %.0f s", self._read_timeout)
-                    break
-                time.sleep(POLL)
+            if not self._reach(target, self._read_timeout, progress):
+                _log.warning("the process that owns the folder has not caught up in %.0f s", self._read_timeout)
             if index and self._elect():
                 self.finding.index_for(INDEX_SECONDS)
         return self._behind(scope, target)
+
+    def wait_for(self, token: str, timeout: float | None) -> None:
+        """Waits until the input that a token names, and all before it, is in the read models and has its vector."""
+        self._open()
+        offset = self._offset_of(token)
+        deadline = time.monotonic() + (self._read_timeout if timeout is None else timeout)
+        reached = self._reach(offset + 1, max(deadline - time.monotonic(), 0.0), None)
+        scope = next(self.log.read(DYNAMICS, offset, 1)).scope
+        if not reached or undecided_from(self.store, scope) <= offset:
+            raise Lagging({"read models": self._behind(scope, offset + 1)})
+        while not self.finding.has_vector(self._elect(), scope, offset):
+            if self._elect():
+                self.finding.index_for(max(deadline - time.monotonic(), 0.0))
+            if time.monotonic() > deadline:
+                raise Lagging({"vectors": 1})
+            time.sleep(POLL)
+
+    def _offset_of(self, token: str) -> int:
+        """The dynamics offset of the input that a token names. Raises InvalidInput, UnknownLog."""
+        named = parse_token(token)
+        if isinstance(named, InboxToken):
+            position = self.log.position_of(named.scope, named.source, named.id)
+        elif named.log_id != self.log.log_id:
+            raise UnknownLog(f"the token is of log {named.log_id}, this memory's is {self.log.log_id}: open that one")
+        else:
+            position = named.position
+        if position is None or position.offset >= self.log.end(DYNAMICS):
+            raise InvalidInput("token", "names an input that is not on this log", "give the one that writing returned")
+        return position.offset
+
+    def _reach(self, target: int, timeout: float, progress: Callable[[int], None] | None) -> bool:
+        """Processes up to a dynamics offset, or waits until the owner has; False where it has not in time."""
+        deadline = time.monotonic() + timeout
+        while True:
+            self._open()
+            applied = self.store.cursor().applied_input
+            if self._elect():
+                if applied < target or not self._engine.started:
+                    self._engine.process(target, progress)
+                return True
+            if applied >= target:
+                return True
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(POLL)
 
     def _target(self, scope: str | None) -> int:
         if scope is None:
@@ -269,26 +301,15 @@ class Home:
 
     # -- finding -------------------------------------------------------------------------------------------------------
 
-    @property
-    def recall(self) -> Recall:
+    def store_of(self, scope: Scope | str) -> Store:
+        """The read models: all scopes are in one."""
+        return self.store
+
+    def recall_of(self, scope: Scope | str) -> Recall:
         """What answers questions; made anew when this process becomes the one that processes."""
         return self.finding.recall(self._elect())
 
     # -- operating -----------------------------------------------------------------------------------------------------
-
-    def check_value(self, form_type: str, slot: str, value: str | None) -> None:
-        """Raises UnknownFormType for a slot that is not declared, InvalidInput for a value that is not of its type."""
-        form = self.registry.type(form_type)
-        if form.open_slots and slot not in form.slots:
-            return
-        declared = self.registry.slot(form_type, slot)
-        if value is None:
-            return
-        from .processors.core.values import detect_lang, parse_value
-
-        if parse_value(declared, value, at=self.now(), utc_offset=0, lang=detect_lang(value)) is None:
-            expected = "one of " + ", ".join(declared.values) if declared.values else f"a {declared.type}"
-            raise InvalidInput("value", f"{value!r} does not fit {form_type}.{slot}", f"give {expected}")
 
     def verify(self, *, decide: bool, progress: Callable[[int], None] | None) -> VerifyReport:
         """The backlog first, then a fresh fold of the log beside the live tables."""
@@ -321,17 +342,6 @@ class Home:
     def _open(self) -> None:
         if self._closed:
             raise Closed("this memory was closed: open it again")
-
-
-def deadline_event(due: DueDeadline) -> Envelope:
-    """`deadline.passed`: one event for all deadlines of a kind that fall due at one moment, whoever notices first."""
-    scope = Scope.parse(due.scope)
-    return make(
-        DeadlinePassed(kind=due.kind, due=due.due),
-        scope=scope,
-        event_id=derived_id(scope.tenant, scope.subject, DEFAULT_SOURCE, due.kind, "deadline.passed:" + due.due, 0),
-        time=due.due,
-    )
 
 
 def _follow(home: weakref.ref[Home], stop: threading.Event) -> None:

@@ -8,7 +8,6 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from ..home import Home
 from ..producers.turns import TimeLike, resolve_subject
 from ..schemas.clean import check_text
 from ..schemas.envelope import Envelope
@@ -17,6 +16,7 @@ from ..schemas.events import make
 from ..schemas.scope import Scope
 from ..schemas.times import parse_time
 from ..schemas.views import FormView
+from .ports import HomeLike
 
 __all__ = ["Face", "Id", "Receipt", "Rows"]
 
@@ -25,8 +25,8 @@ Id = str | int
 
 
 class Receipt(msgspec.Struct, frozen=True):
-    """What was made durable. `ids`: the event ids, in order. `position`: an opaque token of how far the log has come with it.
-    `fresh`: how many of them were not there before (a retry with the same id and content is 0)."""
+    """What was made durable. `ids`: the event ids, in order. `position`: an opaque token that `Memory.wait` takes, in this
+    process or another. `fresh`: how many of them were not there before (a retry with the same id and content is 0)."""
 
     ids: list[str]
     position: str
@@ -44,7 +44,7 @@ class Rows(list[T], Generic[T]):
 class Face:
     """The home, and the small things that writing and reading share."""
 
-    _home: Home
+    _home: HomeLike
     _tenant: str
 
     def _scope(self, tenant: str | None, subject: str | None, user_id: Id | None, agent_id: Id | None = None) -> Scope:
@@ -54,13 +54,7 @@ class Face:
         return self._home.now() if now is None else parse_time(now, "now")[0]
 
     def _append(self, events: Sequence[Envelope]) -> Receipt:
-        placed = self._home.append(events)
-        last = max((item.position for item in placed), default=None)
-        return Receipt(
-            [item.event_id for item in placed],
-            "" if last is None else self._home.token(last),
-            sum(item.fresh for item in placed),
-        )
+        return Receipt(*self._home.append(events))
 
     def _command(self, scope: Scope, data: msgspec.Struct, *, wait: bool = False) -> Receipt:
         event = make(data, scope=scope, event_id=str(uuid.uuid4()), time=self._home.now())
@@ -72,7 +66,7 @@ class Face:
     def _form(self, scope: Scope, form_id: str) -> FormView:
         check_text("form_id", form_id)
         self._home.catch_up(str(scope))
-        form = self._home.store.form(str(scope), form_id)
+        form = self._home.store_of(scope).form(scope, form_id)
         if form is None:
             raise NotFound("form", form_id, "`forms` lists them with their ids")
         return form

@@ -15,7 +15,7 @@ from ..adapters.logs.folder import Folder
 from ..processors.core.ports import Embedder, EventLog, VectorStore
 from ..projections.live import LiveReader
 from ..projections.store import Store
-from ..projections.vectors import VectorIndexer, read_points
+from ..projections.vectors import TURN, VectorIndexer, read_points
 from ..schemas.errors import Closed
 from ..schemas.registry import Registry
 
@@ -35,6 +35,7 @@ class _Made(NamedTuple):
     recall: Recall
     indexer: VectorIndexer | None
     vectors: VectorStore | None
+    embedder: str
 
 
 def _has_room(folder: Folder) -> bool:
@@ -106,6 +107,16 @@ class Finding:
         finally:
             self._index_lock.release()
 
+    def has_vector(self, owner: bool, scope: str, offset: int) -> bool:
+        """Whether the turn at that dynamics offset is found by its vector, if it is ever to be."""
+        made = self._of(owner)
+        if made.vectors is None or not (turns := self._store.turns(scope, offset - 1, 1)) or turns[0].offset != offset:
+            return True  # no vectors are wanted, or it is no turn, or one that is not shown
+        if made.indexer is not None:
+            return made.indexer.next_offset > offset
+        first = next(iter(read_points(self._store, made.embedder, scope, TURN, offset - 1)), None)
+        return first is not None and first[1] == offset
+
     def close(self) -> None:
         with self._index_lock, self._lock:
             self._closed = True
@@ -130,7 +141,7 @@ class Finding:
         embedder = self.embedder()
         reader = LiveReader(self._store, self._log)
         if embedder is None:
-            return _Made(owner, Recall(reader, registry=self._registry), None, None)
+            return _Made(owner, Recall(reader, registry=self._registry), None, None, "")
         vectors: VectorStore
         if owner and self._folder is not None and _has_room(self._folder):
             from ..adapters.vectors.edge import EdgeVectors
@@ -141,4 +152,4 @@ class Finding:
 
             vectors = ScanVectors(embedder.dim, None if owner else partial(read_points, self._store, embedder.name))
         indexer = VectorIndexer(self._store, embedder, vectors) if owner else None
-        return _Made(owner, Recall(reader, embedder, vectors, self._registry), indexer, vectors)
+        return _Made(owner, Recall(reader, embedder, vectors, self._registry), indexer, vectors, embedder.name)

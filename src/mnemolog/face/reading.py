@@ -41,8 +41,8 @@ class Reading(Face):
         """
         scope = self._scope(tenant, subject, user_id, agent_id)
         behind = self._home.catch_up(str(scope), wait=wait, index=True)
-        wanted, moment, recall = _positive("limit", limit), self._now(now), self._home.recall
-        with self._home.store.snapshot():
+        wanted, moment, recall = _positive("limit", limit), self._now(now), self._home.recall_of(scope)
+        with self._home.store_of(scope).snapshot():
             hits = recall.search([str(scope)], _query(query), limit=wanted, now=moment, include_history=history)
         return Rows(hits, behind)
 
@@ -66,8 +66,8 @@ class Reading(Face):
         scope = self._scope(tenant, subject, user_id, agent_id)
         behind = self._home.catch_up(str(scope), wait=wait, index=True)
         tokens, wanted, moment = _positive("budget", budget) or 0, _positive("limit", limit), self._now(now)
-        recall = self._home.recall
-        with self._home.store.snapshot():
+        recall = self._home.recall_of(scope)
+        with self._home.store_of(scope).snapshot():
             return recall.context([str(scope)], _query(query), budget=tokens, limit=wanted, now=moment, behind=behind)
 
     def forms(
@@ -85,7 +85,7 @@ class Reading(Face):
         if form_type is not None:
             self._home.registry.type(check_text("form_type", form_type))
         behind = self._home.catch_up(scope, wait=wait)
-        return Rows(self._home.store.forms(scope, form_type, retired), behind)
+        return Rows(self._home.store_of(scope).forms(scope, form_type, retired), behind)
 
     def get(
         self, form_id: str, *, user_id: Id | None = None, subject: str | None = None, tenant: str | None = None
@@ -110,7 +110,7 @@ class Reading(Face):
             if name is not None:
                 check_text(field, name)
         behind = self._home.catch_up(scope, wait=wait)
-        return Rows(self._home.store.history(scope, form_id, slot), behind)
+        return Rows(self._home.store_of(scope).history(scope, form_id, slot), behind)
 
     def timeline(
         self,
@@ -129,7 +129,7 @@ class Reading(Face):
         end = None if until is None else parse_time(until, "until")[0]
         behind = self._home.catch_up(scope, wait=wait)
         count = _positive("limit", limit)
-        entries = self._home.store.timeline(scope, start, end, count, newest_first=count is not None)
+        entries = self._home.store_of(scope).timeline(scope, start, end, count, newest_first=count is not None)
         return Rows(entries[::-1] if count is not None else entries, behind)
 
     def summaries(
@@ -143,7 +143,7 @@ class Reading(Face):
         """What each ISO week (UTC) brought, oldest first; the last one may still be going on (`closed` is False)."""
         scope = str(self._scope(tenant, subject, user_id))
         behind = self._home.catch_up(scope, wait=wait)
-        return Rows(self._home.store.summaries(scope), behind)
+        return Rows(self._home.store_of(scope).summaries(scope), behind)
 
     def pending(
         self,
@@ -156,7 +156,7 @@ class Reading(Face):
         """What was heard but not believed yet, each with the question to put to the user."""
         scope = str(self._scope(tenant, subject, user_id))
         behind = self._home.catch_up(scope, wait=wait)
-        return Rows(self._home.store.pending(scope), behind)
+        return Rows(self._home.store_of(scope).pending(scope), behind)
 
     def edges(
         self,
@@ -169,7 +169,7 @@ class Reading(Face):
         """How the Forms relate to each other."""
         scope = str(self._scope(tenant, subject, user_id))
         behind = self._home.catch_up(scope, wait=wait)
-        return Rows(self._home.store.edges(scope), behind)
+        return Rows(self._home.store_of(scope).edges(scope), behind)
 
 
 def _query(query: object) -> str:

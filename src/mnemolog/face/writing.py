@@ -19,12 +19,14 @@ from ..schemas.inputs import (
 )
 from ..schemas.scope import Scope, check_name
 from .base import Face, Id, Receipt
+from .checking import check_value
 
 __all__ = ["Writing"]
 
 
 class Writing(Face):
-    """Everything here returns once it is durable; what changes the state is also processed before it returns."""
+    """Everything here returns once it is durable; what changes the state is also processed before it returns (on servers it is
+    waited for, at most as long as for a read)."""
 
     def add(
         self,
@@ -142,7 +144,7 @@ class Writing(Face):
         if value is not None:
             check_text("value", value)
         form = self._form(scope, form_id)
-        self._home.check_value(form.form_type, slot, value)
+        check_value(self._home.registry, form.form_type, slot, value, at=self._home.now())
         data = CorrectionRequested(
             form_id=form_id, slot=slot, value=value, element=element, reason=reason, actor=check_name("actor", actor)
         )
@@ -164,7 +166,7 @@ class Writing(Face):
         scope = self._scope(tenant, subject, user_id)
         check_text("target_id", target_id)
         self._home.catch_up(str(scope))
-        store = self._home.store
+        store = self._home.store_of(scope)
         target: Literal["turn", "form", "slot"]
         if store.form(str(scope), target_id) is not None:
             target = "form" if slot is None else "slot"
@@ -196,12 +198,12 @@ class Writing(Face):
         scope = self._scope(tenant, subject, user_id)
         check_text("turn_id", turn_id)
         self._home.catch_up(str(scope))
-        if self._home.store.turn(str(scope), turn_id) is None:
+        if self._home.store_of(scope).turn(str(scope), turn_id) is None:
             raise NotFound("turn", turn_id)
         return self._command(scope, ReextractRequested(turn_id=turn_id), wait=True)
 
     def _pending_one(self, scope: Scope, pending_id: str) -> None:
         check_text("pending_id", pending_id)
         self._home.catch_up(str(scope))
-        if all(item.pending_id != pending_id for item in self._home.store.pending(str(scope))):
+        if all(item.pending_id != pending_id for item in self._home.store_of(scope).pending(str(scope))):
             raise NotFound("pending question", pending_id, "`pending` lists them with their ids")

@@ -1,0 +1,81 @@
+"""What the face stands on: a home, in a folder or on servers, as far as users' calls need it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from ..projections.store import Store
+from ..schemas.envelope import Envelope
+from ..schemas.registry import Registry
+from ..schemas.scope import Scope
+
+if TYPE_CHECKING:
+    from ..query.recall import Recall
+    from ..replay.rebuild import RebuildReport
+    from ..replay.verify import VerifyReport
+
+__all__ = ["HomeLike", "Written"]
+
+
+class Written(NamedTuple):
+    """Inputs that are durable: their ids, in order; the token that a read waits with; how many were not there before."""
+
+    ids: list[str]
+    token: str
+    fresh: int
+
+
+class HomeLike(Protocol):
+    """One opened memory. Thread-safe."""
+
+    @property
+    def registry(self) -> Registry:
+        """The Form types."""
+        ...
+
+    def close(self) -> None:
+        """Frees everything. May be called twice."""
+        ...
+
+    def now(self) -> str:
+        """The machine's time, UTC, in the fixed form."""
+        ...
+
+    def append(self, events: Sequence[Envelope]) -> Written:
+        """Makes inputs durable. Raises ConflictingContent where an id is known with other content."""
+        ...
+
+    def time_of(self, scope: Scope, source: str, event_id: str) -> str | None:
+        """The event time of an input that was recorded, or None."""
+        ...
+
+    def catch_up(
+        self,
+        scope: str | None,
+        *,
+        wait: bool = True,
+        index: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> int:
+        """Waits until the scope's inputs (None: of all scopes) are in the read models; returns how many are still not.
+        `index`: their vectors too, where that is quick."""
+        ...
+
+    def wait_for(self, token: str, timeout: float | None) -> None:
+        """Waits until everything that a read shows holds what a token names. Raises Lagging, UnknownLog, InvalidInput."""
+        ...
+
+    def store_of(self, scope: Scope | str) -> Store:
+        """The read models that hold a scope."""
+        ...
+
+    def recall_of(self, scope: Scope | str) -> Recall:
+        """What answers questions about a scope."""
+        ...
+
+    def verify(self, *, decide: bool, progress: Callable[[int], None] | None) -> VerifyReport: ...
+
+    def rebuild(self, progress: Callable[[int], None] | None) -> RebuildReport: ...
+
+    def stats(self, scope: str | None) -> dict[str, int]: ...
