@@ -80,8 +80,8 @@ class TurnRanker:
         blocks: list[NDArray[np.float32]] = []
         nears: list[NDArray[np.bool_]] = []
         for scope in scopes:
-            near = self._vectors.search([scope], TURN, vector, NEIGHBOURS) if self._vectors and vector is not None else []
             with self._indexes.using(scope) as index:
+                near = self._nearest(scope, vector, index)
                 names += [scope] * len(index)
                 offsets.append(index.offsets)
                 nears.append(_among(index, near[:_CLOSE]))
@@ -111,6 +111,20 @@ class TurnRanker:
             )
             for row in best.tolist()
         ]
+
+    def _nearest(self, scope: str, vector: NDArray[np.float32] | None, index: ScopeIndex) -> list[VectorHit]:
+        """The nearest turns of a scope that may be shown. The store also has those that were hidden since: where they fill the
+        answer, more is asked for."""
+        if self._vectors is None or vector is None or not len(index):
+            return []
+        asked = NEIGHBOURS
+        while True:
+            near = self._vectors.search([scope], TURN, vector, asked)
+            rows = index.rows_of(np.array([int(hit.point_id) for hit in near], np.int64))
+            shown = [hit for hit, row in zip(near, rows.tolist(), strict=True) if row >= 0]
+            if len(near) < asked or len(shown) >= min(NEIGHBOURS, len(index)):
+                return shown[:NEIGHBOURS]
+            asked *= 4
 
 
 def _signals(index: ScopeIndex, question: str, near: Sequence[VectorHit], period: Period | None) -> NDArray[np.float32]:
