@@ -4,12 +4,12 @@ from which whoever answers questions fills an index of its own."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from ...adapters.vectors.qdrant import QdrantVectors
 from ...projections.dialect import upsert
 from ...projections.store import Store
 from ...projections.tables import store_meta
@@ -17,6 +17,9 @@ from ...projections.vectors import VectorIndexer
 from ...schemas.errors import InvalidInput
 from ..core.ports import Embedder, VectorHit
 from .installation import Installation, Partition
+
+if TYPE_CHECKING:
+    from ...adapters.vectors.qdrant import QdrantVectors
 
 __all__ = ["VECTORS", "DatabaseVectors", "indexer_of", "qdrant_of"]
 
@@ -61,6 +64,8 @@ class DatabaseVectors:
 
 def qdrant_of(installation: Installation, embedder: Embedder, partition: int) -> QdrantVectors:
     """A partition's share of the collection on the Qdrant server that the settings name."""
+    from ...adapters.vectors.qdrant import QdrantVectors
+
     servers = installation.servers
     return QdrantVectors(
         servers.qdrant,
