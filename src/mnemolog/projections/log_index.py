@@ -89,7 +89,8 @@ class SqlLogIndex:
     made for another log."""
 
     def __init__(self, database: Path | str, *, log_id: str, schema: str | None = None) -> None:
-        self._database = Database(database, schema=schema)
+        # On a server no commit waits for the disk: what a crash of it takes back is folded from the topics again.
+        self._database = Database(database, schema=schema, durable=schema is None)
         try:
             with self._database.writing() as connection:
                 _metadata.create_all(connection)
