@@ -21,7 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("processors",),
     ("query",),
     ("replay",),
-    ("", "aio", "face", "home", "memory"),
+    ("", "aio", "face", "home", "home_servers", "memory"),
     ("query.service", "query.frameworks", "demo"),
     ("cli",),
     ("__main__",),

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from .aio import AsyncMemory
     from .memory import Memory, Receipt, Rows
     from .schemas.errors import MnemologError
+    from .settings import Servers
 
-__all__ = ["AsyncMemory", "Memory", "MnemologError", "OpenAIExtractor", "Receipt", "Rows", "__version__"]
+__all__ = ["AsyncMemory", "Memory", "MnemologError", "OpenAIExtractor", "Receipt", "Rows", "Servers", "__version__"]
 
 __version__ = "0.1.0"
 
@@ -25,6 +26,7 @@ _HOMES = {
     "OpenAIExtractor": ".adapters.models.openai",
     "Receipt": ".memory",
     "Rows": ".memory",
+    "Servers": ".settings",
 }
 
 

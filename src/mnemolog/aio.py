@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from os import PathLike
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -42,6 +43,11 @@ class AsyncMemory:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    @classmethod
+    async def connect(cls, tenant: str = "default", **options: Any) -> AsyncMemory:
+        """On the servers that the environment names."""
+        return cls(await asyncio.to_thread(partial(Memory.connect, tenant, **options)))
+
     close = _threaded(Memory.close)
     add = _threaded(Memory.add)
     add_events = _threaded(Memory.add_events)
@@ -61,6 +67,7 @@ class AsyncMemory:
     summaries = _threaded(Memory.summaries)
     pending = _threaded(Memory.pending)
     edges = _threaded(Memory.edges)
+    wait = _threaded(Memory.wait)
     process = _threaded(Memory.process)
     verify = _threaded(Memory.verify)
     rebuild = _threaded(Memory.rebuild)

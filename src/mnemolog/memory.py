@@ -7,14 +7,17 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 from .face.base import Id, Receipt, Rows
+from .face.ports import HomeLike
 from .face.reading import Reading
 from .face.writing import Writing
 from .home import Home
+from .schemas.clean import check_text
 from .schemas.errors import InvalidInput
 from .schemas.scope import Scope
+from .settings import Servers
 
 if TYPE_CHECKING:
     from .processors.core.ports import Embedder, Extractor
@@ -24,16 +27,26 @@ if TYPE_CHECKING:
 __all__ = ["Memory", "Receipt", "Rows"]
 
 
-class Memory(Writing, Reading):
-    """A memory in one folder, or in this process alone.
+class _Options(TypedDict, total=False):
+    """What `connect` passes on."""
 
-    path: the folder (made where it does not exist); None keeps everything in this process and forgets it on `close`.
-    tenant: who owns these memories; extractor: what understands turns (default: offline, English and Chinese);
-    embedder: text to vectors (default: multilingual, offline; False: keyword search only); form_types: a folder of YAML Form
-    types beside the built-in ones.
+    embedder: Embedder | Literal[False] | None
+    form_types: str | PathLike[str] | Sequence[str | PathLike[str]]
+    read_timeout: float
+
+
+class Memory(Writing, Reading):
+    """A memory in one folder, in this process alone, or on servers.
+
+    path: the folder (made where it does not exist); None keeps everything in this process and forgets it on `close`. servers:
+    where it lies on servers instead; `mnemolog worker` processes there, this process writes and reads. tenant: who owns these
+    memories; extractor: what understands turns (default: offline, English and Chinese); embedder: text to vectors (default:
+    multilingual, offline; False: keyword search only); form_types: a folder of YAML Form types beside the built-in ones;
+    read_timeout: seconds that a read waits for whoever processes.
 
     Several threads may share one Memory; several processes may open one folder: one of them processes, all of them write
-    and read. Raises FolderError for a folder that cannot be used, InvalidInput for a Form type that cannot be read.
+    and read. Raises FolderError for a folder that cannot be used, InvalidInput for a Form type that cannot be read; for servers
+    Unavailable, Misconfigured, UnknownLog, NewerVersion or EmbedderMismatch.
     """
 
     def __init__(
@@ -41,6 +54,7 @@ class Memory(Writing, Reading):
         path: str | PathLike[str] | None = None,
         tenant: str = "default",
         *,
+        servers: Servers | None = None,
         extractor: Extractor | None = None,
         embedder: Embedder | Literal[False] | None = None,
         form_types: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
@@ -50,14 +64,28 @@ class Memory(Writing, Reading):
         folders = [form_types] if isinstance(form_types, str | PathLike) else form_types
         if not isinstance(folders, Sequence) or not all(isinstance(folder, str | PathLike) for folder in folders):
             raise InvalidInput("form_types", "must be a folder, or a list of them", "name folders that hold *.yaml files")
+        if servers is not None and (path is not None or extractor is not None):
+            given = "path" if path is not None else "extractor"
+            raise InvalidInput(
+                given, "goes with a memory of this machine", "leave it out, or `servers`: there the workers decide"
+            )
         self._tenant = tenant
-        self._home: Home = Home(
-            None if path is None else Path(path),
-            extractor=extractor,
-            embedder=embedder,
-            form_types=[Path(folder) for folder in folders],
-            read_timeout=read_timeout,
-        )
+        paths = [Path(folder) for folder in folders]
+        self._home: HomeLike
+        if servers is None:
+            where = None if path is None else Path(path)
+            self._home = Home(where, extractor=extractor, embedder=embedder, form_types=paths, read_timeout=read_timeout)
+        else:
+            self._home = _on_servers(servers, embedder=embedder, form_types=paths, read_timeout=read_timeout)
+
+    @classmethod
+    def connect(cls, tenant: str = "default", **options: Unpack[_Options]) -> Memory:
+        """The memory on the servers that the environment names (MNEMOLOG_KAFKA, MNEMOLOG_DATABASE and so on). Raises
+        InvalidInput where it names none."""
+        servers = Servers.from_environment()
+        if servers is None:
+            raise InvalidInput("MNEMOLOG_KAFKA", "is not set", "name the servers: MNEMOLOG_KAFKA and MNEMOLOG_DATABASE")
+        return cls(None, tenant, servers=servers, **options)
 
     def __enter__(self) -> Memory:
         return self
@@ -69,9 +97,19 @@ class Memory(Writing, Reading):
         """Ends the background processor and frees the folder. What was added is durable already and is processed later."""
         self._home.close()
 
+    def wait(self, token: str, timeout: float | None = None) -> None:
+        """Waits until everything that a read shows (rows, and vectors where questions use them) holds what was written with
+        that token: `Receipt.position`, of this process or another.
+
+        timeout: seconds, by default `read_timeout`. Raises Lagging, which names what is behind; UnknownLog for a token of
+        another memory; InvalidInput for no token, or one of a turn that was refused.
+        """
+        self._home.wait_for(check_text("token", token), timeout)
+
     def process(self, progress: Callable[[int], None] | None = None) -> int:
         """Processes the whole backlog now, or waits until the process that owns the folder has; returns what is still
-        behind (0 unless a model is unavailable). `progress` is called with the number of inputs done in each step."""
+        behind (0 unless a model is unavailable). `progress` is called with the number of inputs done in each step. On servers
+        it waits for the workers, as long as anything moves."""
         return self._home.catch_up(None, progress=progress)
 
     def verify(self, *, decide: bool = False, progress: Callable[[int], None] | None = None) -> VerifyReport:
@@ -86,3 +124,13 @@ class Memory(Writing, Reading):
         """Counts: of one scope where named, else of the whole folder."""
         named = subject is not None or user_id is not None
         return self._home.stats(str(self._scope(tenant, subject, user_id)) if named else None)
+
+
+def _on_servers(
+    servers: Servers, *, embedder: Embedder | Literal[False] | None, form_types: Sequence[Path], read_timeout: float
+) -> HomeLike:
+    try:
+        from .home_servers import ServerHome
+    except ModuleNotFoundError as error:
+        raise InvalidInput("servers", f"need the package {error.name}", "pip install 'mnemolog[kafka,postgres]'") from None
+    return ServerHome(servers, embedder=embedder, form_types=form_types, read_timeout=read_timeout)

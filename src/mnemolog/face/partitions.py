@@ -1,0 +1,162 @@
+"""What answers questions on servers, one partition at a time, made on first use. Vectors are computed by the project worker:
+they lie on a Qdrant server, or in the database, from which an index in a cache folder of this machine is filled."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import sqlalchemy as sa
+
+from ..processors.core.ports import Embedder, VectorStore
+from ..processors.pipeline.indexing import VECTORS, qdrant_of
+from ..processors.pipeline.installation import Installation, Partition
+from ..projections.live import LiveReader
+from ..projections.store import Store
+from ..projections.tables import store_meta
+from ..projections.vectors import TURN, VectorIndexer, read_points
+from ..schemas.codec import sha256_hex
+from ..schemas.errors import Busy, Closed, EmbedderMismatch, NotOurs
+
+if TYPE_CHECKING:
+    from ..query.recall import Recall
+
+__all__ = ["PartitionFinding", "cache_folder"]
+
+_log = logging.getLogger("mnemolog.finding")
+
+
+class _Made(NamedTuple):
+    recall: Recall
+    vectors: VectorStore | None
+    follows: VectorIndexer | None
+    """Fills the index of this process from the database."""
+
+
+def cache_folder() -> Path:
+    """Linux: $XDG_CACHE_HOME/mnemolog or ~/.cache/mnemolog; macOS: ~/Library/Caches/mnemolog; Windows:
+    %LOCALAPPDATA%\\mnemolog\\cache."""
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "mnemolog" / "cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "mnemolog"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mnemolog"
+
+
+class PartitionFinding:
+    """Recall over the partitions of an installation. Thread-safe. Raises EmbedderMismatch where the vectors are all of another
+    embedder than the one that questions would be embedded with."""
+
+    def __init__(self, installation: Installation, embedder: Embedder | Literal[False] | None) -> None:
+        self._installation = installation
+        self._embedder: Embedder | None = None
+        if embedder is None:
+            from ..adapters.embedders.use import UseEmbedder
+
+            embedder = UseEmbedder()
+        if not isinstance(embedder, bool):
+            self._embedder = embedder
+        self._lock = threading.RLock()
+        self._made: dict[int, _Made] = {}
+        self._closed = False
+
+    def check(self, partition: Partition) -> None:
+        """Raises EmbedderMismatch where no question would ever find a vector here."""
+        if self._embedder is None or self._installation.servers.qdrant:
+            return  # a collection says itself whose vectors it holds, when it is opened
+        with partition.store.reading() as (connection, _):
+            named = sa.select(store_meta.c.name).where(store_meta.c.name.startswith(VECTORS, autoescape=True))
+            names = sorted(name.removeprefix(VECTORS) for name in connection.execute(named).scalars())
+        if names and self._embedder.name not in names:
+            raise EmbedderMismatch(
+                f"the vectors of partition {partition.number} are of {', '.join(map(repr, names))}, but questions would be "
+                f"embedded with {self._embedder.name!r}: use the embedder that the project worker uses, or run that one with "
+                "this embedder"
+            )
+
+    def recall(self, number: int) -> Recall:
+        """What answers questions about the scopes of a partition."""
+        return self._of(number).recall
+
+    def refresh(self, number: int, seconds: float) -> None:
+        """Takes over what was indexed meanwhile, for so long at most; what is left over is found by its words."""
+        made = self._of(number)
+        if made.follows is None or not self._lock.acquire(timeout=seconds):
+            return
+        try:
+            until = time.monotonic() + seconds
+            while made.follows.step() and time.monotonic() < until:
+                pass
+        finally:
+            self._lock.release()
+
+    def has_vector(self, number: int, scope: str, offset: int) -> bool:
+        """Whether the turn at that dynamics offset is found by its vector, if it is ever to be."""
+        partition, embedder = self._installation.partition(number), self._embedder
+        turns = partition.store.turns(scope, offset - 1, 1)
+        if embedder is None or not turns or turns[0].offset != offset:
+            return True  # no vectors are wanted, or it is no turn, or one that is not shown
+        if self._installation.servers.qdrant:
+            vectors = qdrant_of(self._installation, embedder, number)
+            try:
+                return vectors.next_offset > offset
+            finally:
+                vectors.close()
+        made = self._of(number)
+        if made.follows is not None:
+            self.refresh(number, 1.0)
+            return made.follows.next_offset > offset
+        first = next(iter(read_points(partition.store, embedder.name, scope, TURN, offset - 1)), None)
+        return first is not None and first[1] == offset
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            for made in self._made.values():
+                if made.vectors is not None:
+                    made.vectors.close()
+            self._made.clear()
+
+    def _of(self, number: int) -> _Made:
+        with self._lock:
+            if self._closed:
+                raise Closed("this memory was closed: open it again")
+            if number not in self._made:
+                self._made[number] = self._make(self._installation.partition(number))
+            return self._made[number]
+
+    def _make(self, partition: Partition) -> _Made:
+        from ..query.recall import Recall
+
+        embedder, registry = self._embedder, self._installation.registry
+        reader = LiveReader(partition.store, partition.log)
+        if embedder is None:
+            return _Made(Recall(reader, registry=registry), None, None)
+        if self._installation.servers.qdrant:
+            there = qdrant_of(self._installation, embedder, partition.number)
+            return _Made(Recall(reader, embedder, there, registry), there, None)
+        self.check(partition)
+        vectors, follows = self._local(partition.store, partition.number, embedder)
+        return _Made(Recall(reader, embedder, vectors, registry), vectors, follows)
+
+    def _local(self, store: Store, number: int, embedder: Embedder) -> tuple[VectorStore, VectorIndexer | None]:
+        """An index in the cache folder; where another process has it, or there can be none, the vectors are scanned."""
+        who = self._installation.who.log_id
+        folder = cache_folder() / "vectors" / who / sha256_hex(embedder.name.encode())[:16] / f"p{number}"
+        try:
+            from ..adapters.vectors.edge import EdgeVectors
+
+            folder.mkdir(parents=True, exist_ok=True)
+            kept = EdgeVectors(folder, embedder.dim, embedder.name)
+        except (Busy, NotOurs, OSError) as error:
+            _log.info("vectors are scanned: %s", error)
+            from ..adapters.vectors.scan import ScanVectors
+
+            return ScanVectors(embedder.dim, partial(read_points, store, embedder.name)), None
+        return kept, VectorIndexer(store, embedder, kept, embeds=False)
