@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
@@ -281,7 +282,7 @@ class Listening:
 
 
 def until_idle(core: Core) -> None:
-    while core.step(0.0):
+    while core.step(1.0):
         pass
 
 
@@ -341,6 +342,50 @@ def test_a_model_that_is_down_holds_up_what_lies_behind_it_and_nothing_is_lost(i
             ("2", ["0", "1"]),
             ("3", ["0", "1", "2"]),
         ]
+
+
+class Crowded(Listening):
+    """Is asked about four scopes at once; about some turns it answers only when three are asked about together."""
+
+    concurrency = 4
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.together = threading.Barrier(3)
+        self.asked: list[str] = []
+
+    def extract(self, turn: SeenTurn, window: Sequence[SeenTurn]) -> Extraction:
+        self.asked.append(turn.id)
+        if turn.turn.content == "together":
+            self.together.wait(60)
+        return super().extract(turn, window)
+
+
+def test_scopes_are_understood_side_by_side_each_in_its_order(services: Services, prefix: str) -> None:
+    servers = Servers(kafka=services.kafka, database=services.database, prefix=prefix, partitions=1)
+    with closing(Installation(servers)) as installation:
+        crowded = Crowded()
+        rig = Rig(installation, crowded)
+        scopes = [Scope("acme", name) for name in ("a", "b", "c")]
+        contents = ["together", "alone", "alone"]
+        rig.publish([turn(f"{scope.subject}{n}", contents[n], scope) for n in range(3) for scope in scopes])
+        while rig.step("ingest", 0):
+            pass
+        crowded.down = {"b1"}
+        core = core_of("extract", installation, crowded, None)(0)
+        with pytest.raises(ModelUnavailable, match="about b1"):
+            until_idle(core)
+        log = installation.partition(0).log
+        assert [name for name, _ in contexts(list(log.read(OBSERVATIONS)))] == ["a0", "b0", "c0", "a1"]
+        # Once the model answers, nothing is asked twice but what had no answer.
+        crowded.down, crowded.together = set(), threading.Barrier(1)
+        until_idle(core)
+        rig.finish()
+        found = contexts(list(log.read(OBSERVATIONS)))
+        assert [name for name, _ in found] == [f"{scope.subject}{n}" for n in range(3) for scope in scopes]
+        assert dict(found)["b2"] == ["b0", "b1"]
+        assert sorted(set(crowded.asked)) == sorted(name for name, _ in found)
+        assert [crowded.asked.count(name) for name in ("a0", "b0", "c0", "a1", "c1")] == [1] * 5
 
 
 def test_records_of_strangers_that_repeat_or_do_not_link_change_nothing(installation: Installation, rig: Rig) -> None:

@@ -3,6 +3,7 @@ they are still loaded or read back, so that what is understood depends on the lo
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict, deque
 from typing import Protocol
 
@@ -60,19 +61,22 @@ class IndexPlaces:
 
 class Windows:
     """The sessions' last `size` turns. For the sessions that are going on they are kept, for the others read back from where
-    `places` says that they lie, which must know every turn that was not added here."""
+    `places` says that they lie, which must know every turn that was not added here. Thread-safe; a session is one thread's."""
 
     def __init__(self, log: EventLog, places: TurnPlaces, size: int) -> None:
         self._log, self._places, self._size = log, places, size
         self._sessions: OrderedDict[tuple[str, str], deque[SeenTurn]] = OrderedDict()
+        self._lock = threading.RLock()
 
     def before(self, stored: Stored, session: str) -> list[SeenTurn]:
         """The turns before the one that lies at `stored`, oldest first."""
-        return list(self._of(stored, session))
+        with self._lock:
+            return list(self._of(stored, session))
 
     def add(self, stored: Stored, seen: SeenTurn) -> None:
         """That turn is the session's last one now."""
-        self._of(stored, seen.turn.session).append(seen)
+        with self._lock:
+            self._of(stored, seen.turn.session).append(seen)
 
     def turn(self, asking: Stored, turn_id: str) -> SeenTurn | None:
         """The turn of that id, if it is there for the input that lies at `asking`."""
@@ -86,11 +90,13 @@ class Windows:
 
     def forget(self, scope: str) -> None:
         """Reads the scope's sessions back when they are asked for again: some of their turns were hidden."""
-        for key in [key for key in self._sessions if key[0] == scope]:
-            del self._sessions[key]
+        with self._lock:
+            for key in [key for key in self._sessions if key[0] == scope]:
+                del self._sessions[key]
 
     def clear(self) -> None:
-        self._sessions.clear()
+        with self._lock:
+            self._sessions.clear()
 
     def trim(self) -> None:
         """Between batches only: what was added must be in the tables before it is read back."""

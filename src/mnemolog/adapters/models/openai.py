@@ -63,7 +63,8 @@ class OpenAIExtractor:
     """`Memory(extractor=OpenAIExtractor("http://localhost:8080/v1", "qwen3", api_key="..."))`.
 
     base_url: the server's `/v1` address; model: its name there; api_key: sent as a bearer token; timeout: seconds for one
-    answer; window: earlier turns of the session shown as context; registry: the Form types to extract (default: built in).
+    answer; window: earlier turns of the session shown as context; registry: the Form types to extract (default: built in);
+    concurrency: on servers, so many turns of different scopes are asked about at once.
     Needs the `llm` extra. Raises ModelUnavailable where the server cannot be reached or refuses for its own reasons (the turn
     waits), ModelOutputInvalid where the answer is not the agreed JSON.
     """
@@ -77,11 +78,15 @@ class OpenAIExtractor:
         registry: Registry | None = None,
         timeout: float = 60.0,
         window: int = 6,
+        concurrency: int = 8,
     ) -> None:
         if not base_url:
             raise InvalidInput("base_url", "is empty", "give the server's address, such as http://localhost:8080/v1")
         if not model:
             raise InvalidInput("model", "is empty", "give the model's name as the server knows it")
+        if concurrency < 1:
+            raise InvalidInput("concurrency", f"is {concurrency}", "give 1 or more")
+        self.concurrency = concurrency
         self._base_url, self._model, self._api_key, self._timeout = base_url, model, api_key, timeout
         self._window = window
         self._registry = registry or Registry.load()

@@ -201,7 +201,11 @@ class Extraction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Extractor(Protocol):
-    """Understands one turn, seeing only the last turns of its session. May call a model; its output is recorded."""
+    """Understands one turn, seeing only the last turns of its session. May call a model; its output is recorded.
+
+    One that waits for a server may have an attribute `concurrency`: how many turns of different scopes it is asked about at
+    once, from as many threads (default 1).
+    """
 
     @property
     def name(self) -> str:

@@ -115,7 +115,7 @@ def readable_scope(value: bytes, key: str) -> Scope | None:
     try:
         named = msgspec.json.decode(value, type=_Named)
         return Scope(named.tenant, named.subject)
-    except (msgspec.DecodeError, MnemologError, UnicodeDecodeError):
+    except (msgspec.DecodeError, MnemologError, UnicodeDecodeError, RecursionError):
         pass
     try:
         return Scope.parse(key)

@@ -23,7 +23,7 @@ from ..core.ports import IndexStep, Stored
 from .accept import NOBODY, accept, check_place, readable_scope, reason_of
 from .installation import Partition
 
-__all__ = ["Counts", "IngestCore"]
+__all__ = ["Counts", "IngestCore", "letter_of"]
 
 _BATCH = 500
 """Records taken in one step at most."""
@@ -157,7 +157,8 @@ class IngestCore:
         ]
         if refused:
             refused.sort(key=lambda pair: pair[0].record.offset)
-            self._log.append_rejected(step, [self._letter(item, error) for item, error in refused])
+            letters = [letter_of(item.record, error, item.event and item.event.id, self._log.log_id) for item, error in refused]
+            self._log.append_rejected(step, letters)
         fresh = sum(not isinstance(answer, ConflictingContent) and answer.fresh for answer in answers)
         counts = {
             "appended": fresh,
@@ -179,28 +180,28 @@ class IngestCore:
                 step.count(INBOX, begin, {"expired": begin - stands})
         self._position = max(begin, stands)
 
-    def _letter(self, judged: _Judged, error: MnemologError) -> tuple[str, Envelope]:
-        """The dead letter of a record, and the key that it goes under."""
-        record = judged.record
-        scope = readable_scope(record.value, record.scope)
-        key = record.scope.encode("utf-8", "surrogateescape")
-        data = InputRejected(
-            topic=INBOX,
-            partition=record.partition,
-            offset=record.offset,
-            reason=reason_of(error),
-            detail=str(error)[:_DETAIL],
-            key=Published.of(key, MAX_KEY) if key else None,
-            value=Published.of(record.value) if record.value else None,
-        )
-        letter = make(
-            data,
-            scope=scope or Scope(NOBODY, f"inbox:{self._number}"),
-            event_id=rejection_id(self._log.log_id, INBOX, record.partition, record.offset),
-            time=record.recorded,
-            causation=None if judged.event is None else judged.event.id,
-        )
-        return record.scope if scope is None else str(scope), letter
+
+def letter_of(record: Stored, error: MnemologError, causation: str | None, log_id: str) -> tuple[str, Envelope]:
+    """The dead letter of a record, and the key that it goes under: its scope, else the record's own key."""
+    scope = readable_scope(record.value, record.scope)
+    key = record.scope.encode("utf-8", "surrogateescape")
+    data = InputRejected(
+        topic=INBOX,
+        partition=record.partition,
+        offset=record.offset,
+        reason=reason_of(error),
+        detail=str(error)[:_DETAIL],
+        key=Published.of(key, MAX_KEY) if key else None,
+        value=Published.of(record.value) if record.value else None,
+    )
+    letter = make(
+        data,
+        scope=scope or Scope(NOBODY, f"inbox:{record.partition}"),
+        event_id=rejection_id(log_id, INBOX, record.partition, record.offset),
+        time=record.recorded,
+        causation=causation,
+    )
+    return record.scope if scope is None else str(scope), letter
 
 
 def _run(records: Sequence[Stored], start: int) -> list[Stored]:
