@@ -22,7 +22,7 @@ import mnemolog.processors.pipeline.resolve as resolve
 from engine.talk import examples, extractor, memory_rig, steps, tell
 from engine.test_parking import a_bug_about
 from mnemolog.adapters.kafka.client import Outgoing
-from mnemolog.adapters.kafka.log import headers_of
+from mnemolog.adapters.kafka.log import PartitionLog, headers_of
 from mnemolog.processors.core.ports import Extraction, Extractor, SeenTurn
 from mnemolog.processors.parking import ParkingLot
 from mnemolog.processors.pipeline.core import Core
@@ -71,6 +71,15 @@ class Rig:
         except (Cut, Unavailable):
             self.cores.pop(key, None)
             return 1
+
+    def reach(self, *kinds: str) -> None:
+        """One kind after the other works through all that lies before it, in every partition."""
+        for kind in kinds:
+            for number in range(self.installation.partitions):
+                self.step(kind, number)
+                log = self.installation.partition(number).log
+                while (core := self.cores[kind, number]).position < log.end(core.topic):
+                    self.step(kind, number)
 
     def finish(self) -> None:
         """Until nobody finds anything to do, and nothing is left."""
@@ -188,11 +197,7 @@ def test_two_resolvers_on_one_partition_decide_every_input_once(installation: In
         ]
         rig.publish(events)
         other = Rig(installation)
-        for number in range(2):
-            while rig.step("ingest", number):
-                pass
-            while rig.step("extract", number):
-                pass
+        rig.reach("ingest", "extract")
         before = resolve.BATCH
         resolve.BATCH = 3
         try:
@@ -281,9 +286,9 @@ class Listening:
         return Extraction(candidates=[], context_ids=[seen.id for seen in window])
 
 
-def until_idle(core: Core) -> None:
-    while core.step(1.0):
-        pass
+def until_idle(core: Core, log: PartitionLog) -> None:
+    while core.position < log.end(core.topic):
+        core.step(1.0)
 
 
 def contexts(records: Sequence[Any]) -> list[tuple[str, list[str]]]:
@@ -328,11 +333,11 @@ def test_a_model_that_is_down_holds_up_what_lies_behind_it_and_nothing_is_lost(i
         events = [turn(f"{number}", f"line {number}", ana) for number in range(4)]
         rig.publish(events)
         where = installation.of(ana)
-        rig.step("ingest", where.number)
+        rig.reach("ingest")
         core = core_of("extract", installation, listening, None)(where.number)
         for _ in range(3):
             with pytest.raises(ModelUnavailable, match="about 2"):
-                until_idle(core)
+                until_idle(core, where.log)
         assert [name for name, _ in contexts(list(where.log.read(OBSERVATIONS, scope=ana)))] == ["0", "1"]
         listening.down = set()
         rig.finish()
@@ -369,17 +374,16 @@ def test_scopes_are_understood_side_by_side_each_in_its_order(services: Services
         scopes = [Scope("acme", name) for name in ("a", "b", "c")]
         contents = ["together", "alone", "alone"]
         rig.publish([turn(f"{scope.subject}{n}", contents[n], scope) for n in range(3) for scope in scopes])
-        while rig.step("ingest", 0):
-            pass
+        rig.reach("ingest")
         crowded.down = {"b1"}
         core = core_of("extract", installation, crowded, None)(0)
         with pytest.raises(ModelUnavailable, match="about b1"):
-            until_idle(core)
+            until_idle(core, installation.partition(0).log)
         log = installation.partition(0).log
         assert [name for name, _ in contexts(list(log.read(OBSERVATIONS)))] == ["a0", "b0", "c0", "a1"]
         # Once the model answers, nothing is asked twice but what had no answer.
         crowded.down, crowded.together = set(), threading.Barrier(1)
-        until_idle(core)
+        until_idle(core, log)
         rig.finish()
         found = contexts(list(log.read(OBSERVATIONS)))
         assert [name for name, _ in found] == [f"{scope.subject}{n}" for n in range(3) for scope in scopes]

@@ -203,6 +203,7 @@ class ResolveCore:
 
     def _decide(self, inputs: Sequence[ObservedInput], reached: int, observed: int) -> None:
         at = self._now()
+        self._check_current(inputs)
         touched: Touched = {}
         decided, events = self._decider.speculate(inputs, touched, at.next_changes)
         placed = self._log.append_linked(events)
@@ -214,6 +215,15 @@ class ResolveCore:
             raise RuntimeError("the log stored other bytes than were decided")
         after = Progress(at.next_changes + len(placed), reached, observed)
         self._write(touched, {item.scope: item.hash for item in decided}, after)
+
+    def _check_current(self, inputs: Sequence[ObservedInput]) -> None:
+        """A state that was loaded just now may know of decisions that this resolver does not: another one made them. To decide
+        their inputs again on top of them would link."""
+        firsts: dict[str, int] = {}
+        for given in inputs:
+            firsts.setdefault(given.stored.scope, given.stored.offset)
+        if any(self._decider.state(scope).applied >= offset for scope, offset in firsts.items()):
+            raise Moved
 
     # -- scopes that stood still ---------------------------------------------------------------------------------------
 
