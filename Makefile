@@ -27,7 +27,7 @@ ARGS ?=
 DATA ?=
 OUT ?= out
 
-.PHONY: help demo services services-down test test-deep lint format types bench eval wheel check clean remake
+.PHONY: help demo services services-down test test-deep chaos lint format types bench eval wheel check clean remake
 
 help: ## list the commands
 	@echo "usage: make COMMAND [PYTHON=python3.12]"
@@ -47,6 +47,9 @@ test: .venv/dev.stamp ## run the tests (TESTS=path ARGS=options)
 
 test-deep: .venv/dev.stamp ## run the tests with many more generated examples
 	HYPOTHESIS_PROFILE=deep $(PY) -m pytest -q $(TESTS) $(ARGS)
+
+chaos: .venv/dev.stamp ## faults under load, on servers of its own (ROUNDS=100 SEED=1 KIND=kill-kafka,twins TURNS=300)
+	@ROUNDS="$(ROUNDS)" SEED="$(SEED)" KIND="$(KIND)" TURNS="$(TURNS)" $(PY) -m pytest -q -s tests/chaos $(ARGS)
 
 lint: .venv/dev.stamp ## check style and formatting
 	$(PY) -m ruff check .

@@ -16,6 +16,7 @@ from logs.contract import LogContract, ids
 from mnemolog.adapters.kafka.client import KafkaClient, Outgoing, partition_of
 from mnemolog.adapters.kafka.log import PartitionLog, headers_of, identity
 from mnemolog.adapters.kafka.topics import IDENTITY, TOPIC_SETTINGS
+from mnemolog.adapters.logs.plan import utc_now
 from mnemolog.processors.core.ports import EventLog
 from mnemolog.projections.log_index import SqlLogIndex
 from mnemolog.schemas.codec import sha256_hex
@@ -31,6 +32,7 @@ from mnemolog.schemas.errors import (
 )
 from mnemolog.schemas.events import CHANGES, DYNAMICS, INBOX, make
 from mnemolog.schemas.inputs import ErasureRequested, RetractionRequested
+from mnemolog.schemas.times import to_text
 from mnemolog.settings import Servers
 from support.events import OTHER, SCOPE, START, ManualClock, decision, turn, turns
 from support.services import Services
@@ -218,6 +220,15 @@ def test_topics_that_lose_or_mix_up_what_they_hold_are_refused_in_one_line(servi
             KafkaClient(given)
         assert said in str(caught.value)
         assert "\n" not in str(caught.value)
+
+
+def test_what_comes_in_is_kept_from_its_arrival_on_whatever_time_it_bears(client: KafkaClient) -> None:
+    """The inbox is kept for a week; an agent that puts the time of an old conversation on its records loses none of them."""
+    before = to_text(utc_now())
+    client.send(INBOX, 0, [Outgoing(str(SCOPE), b"{}", "2024-03-04T09:00:00.000000Z")])
+    consumed = client.fetch(INBOX, 0, 0, 1, 5.0)[0]
+    assert client.offset_for(INBOX, 0, before) == 0
+    assert [record.recorded >= before[:-4] for record in consumed] == [True]
 
 
 def test_missing_topics_are_made_with_the_partitions_of_the_others(services: Services, prefix: str) -> None:

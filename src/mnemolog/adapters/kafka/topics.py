@@ -41,7 +41,8 @@ class TopicSettings(msgspec.Struct, frozen=True):
             "retention.ms": str(self.retention_ms),
             "retention.bytes": "-1",
             "max.message.bytes": str(LARGEST),
-            "message.timestamp.type": "CreateTime",
+            # What agents publish is kept from its arrival on, whatever time they put on it.
+            "message.timestamp.type": "LogAppendTime" if self.name == INBOX else "CreateTime",
         }
 
 
