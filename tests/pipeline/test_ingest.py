@@ -306,6 +306,30 @@ def test_values_too_large_to_keep_are_cut_and_what_fits_is_kept_whole(
     assert (key.size, key.cut, len(key.to_bytes())) == (200_000, True, 65536)
 
 
+def test_records_as_large_as_the_broker_takes_stop_nothing(partition: Partition, core: IngestCore, outside: Outside) -> None:
+    """A dead letter and an input are longer than what was published, and must still be taken."""
+    whole = json.dumps(plain_turn("a", "\1" * 1_048_576)).encode()
+    commands = [
+        plain_turn(str(size), "", type="reextract.requested", dataschema="urn:mnemolog:reextract.requested:1", data=data)
+        for size in (1_000_000, 1_048_576)
+        for data in [{"turn_id": "\1" * size, "reason": "\1" * size}]
+    ]
+    outside.raw(str(SCOPE).encode(), whole, partition=partition.number)
+    for command in commands:
+        outside.turn(command)
+    outside.raw(b"k" * 8_000_000, b'"' * 7_000_000, partition=partition.number)
+    outside.raw(b"k" * 65_536, b'"' * 7_340_032, partition=partition.number)
+    outside.raw(None, b"x" * 15_900_000, partition=partition.number)
+    outside.turn(plain_turn("b", "goes on"))
+    assert summed(run(core))
+    assert appended(partition) == ["a", "1000000", "b"]
+    found = letters(partition)
+    assert [data.value and data.value.size for _, _, data in found] == [
+        len(json.dumps(commands[1])), 7_000_000, 7_340_032, 15_900_000,
+    ]  # fmt: skip
+    assert [record.scope[:20] for record, _, _ in found] == ["acme/user:1", f"{NOBODY}/"[:20], "k" * 20, ""]
+
+
 def test_the_same_again_is_counted_and_other_content_is_a_dead_letter(
     partition: Partition, core: IngestCore, outside: Outside
 ) -> None:

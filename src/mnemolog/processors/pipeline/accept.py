@@ -17,10 +17,13 @@ from ...schemas.scope import Scope, check_name
 from ...schemas.times import from_text
 from ...schemas.upcast import upcast
 
-__all__ = ["NOBODY", "REFUSALS", "accept", "check_place", "readable_scope", "reason_of"]
+__all__ = ["MAX_INPUT", "NOBODY", "REFUSALS", "accept", "check_place", "readable_scope", "reason_of"]
 
 NOBODY = "mnemolog:unreadable"
 """The tenant of dead letters whose scope cannot be read. Nobody may be called so."""
+
+MAX_INPUT = 12 * 1024 * 1024
+"""Bytes of the largest input: on dynamics it is a little longer, and must still be a record that the broker takes."""
 
 _INPUTS = sorted(name for name, event in EVENTS.items() if event.topic == DYNAMICS)
 
@@ -49,6 +52,8 @@ def accept(value: bytes) -> Envelope:
     """
     if not value:
         raise Undecodable("the record has no value")
+    if len(value) > MAX_INPUT:
+        raise InvalidInput("data", f"makes a record of {len(value):,} bytes; at most {MAX_INPUT:,}", "split it into several")
     event = Envelope.from_outside(value)
     kind = EVENTS.get(event.type)
     if kind is None or kind.topic != DYNAMICS:

@@ -182,7 +182,8 @@ class IngestCore:
 
 
 def letter_of(record: Stored, error: MnemologError, causation: str | None, log_id: str) -> tuple[str, Envelope]:
-    """The dead letter of a record, and the key that it goes under: its scope, else the record's own key."""
+    """The dead letter of a record, and the key that it goes under: its scope, else the record's own key, if it is not so long
+    that both would not fit."""
     scope = readable_scope(record.value, record.scope)
     key = record.scope.encode("utf-8", "surrogateescape")
     data = InputRejected(
@@ -201,7 +202,7 @@ def letter_of(record: Stored, error: MnemologError, causation: str | None, log_i
         time=record.recorded,
         causation=causation,
     )
-    return record.scope if scope is None else str(scope), letter
+    return record.scope if scope is None and len(key) <= MAX_KEY else str(letter.scope), letter
 
 
 def _run(records: Sequence[Stored], start: int) -> list[Stored]:
