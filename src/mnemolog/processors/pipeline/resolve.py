@@ -69,11 +69,14 @@ class ResolveCore:
         return dict(self._parking.scopes)
 
     def step(self, timeout: float) -> int:
-        if self._at is None:
-            self._begin()
         try:
+            if self._at is None:
+                self._begin()
             self._settle()
             return self._step(timeout)
+        except (StaleDecision, Moved):
+            self._forget()
+            return 1
         except BaseException:
             self._forget()
             raise
@@ -82,15 +85,11 @@ class ResolveCore:
 
     def _begin(self) -> None:
         """From the stored state, over what was decided behind it, to the first input that is not decided."""
-        try:
-            self._at = self._state.progress()
-            self._catch_up()
-            self._parking.reload()
-            for scope, parked in list(self._parking.scopes.items()):
-                self._try_again(scope, parked)
-        except BaseException:
-            self._forget()
-            raise
+        self._at = self._state.progress()
+        self._catch_up()
+        self._parking.reload()
+        for scope, parked in list(self._parking.scopes.items()):
+            self._try_again(scope, parked)
 
     def _forget(self) -> None:
         """What is loaded may be ahead of what counts, or behind it."""
@@ -108,6 +107,8 @@ class ResolveCore:
         while batch := list(islice(items, BATCH)):
             touched: Touched = {}
             for item in batch:
+                if self._decider.state(item.scope).applied >= item.offset:
+                    raise Moved
                 self._decider.apply(item, touched)
             at = self._now()
             after = Progress(
@@ -139,10 +140,7 @@ class ResolveCore:
         at = self._now()
         if not inputs and reached == at.applied_input:
             return took
-        try:
-            self._decide(inputs, reached, observed)
-        except (StaleDecision, Moved):
-            self._forget()
+        self._decide(inputs, reached, observed)
         self._decider.trim()
         return max(took, len(inputs))
 
