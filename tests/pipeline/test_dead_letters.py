@@ -76,7 +76,7 @@ def test_they_are_listed_by_partition_and_shown_by_id(installation: Installation
     assert (nobody.scope, nobody.rejected.reason) == (None, "undecodable")
     assert nobody.rejected.key is not None
     assert nobody.rejected.key.content == "no scope"
-    assert of_scope[0].published == START
+    assert START < of_scope[0].published <= of_scope[0].recorded, "the broker says when it came"
     assert letters.show(of_scope[1].id) == of_scope[1]
     assert letters.list(limit=2) == found[:2]
     assert (letters.list("resolved"), letters.list("all")) == ([], found)
