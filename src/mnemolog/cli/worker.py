@@ -47,7 +47,14 @@ def worker(args: argparse.Namespace) -> int:
     installation = Installation(servers)
     try:
         embedder = _embedder() if "project" in kinds and not args.no_vectors else None
-        work = Worker(installation, kinds, _extractor(args, installation.registry), embedder, grace=args.grace)
+        work = Worker(
+            installation,
+            kinds,
+            _extractor(args, installation.registry),
+            embedder,
+            grace=args.grace,
+            replace_vectors=args.replace_vectors,
+        )
         ended = work.run(lambda: _say(f"{', '.join(kinds)}: ready"))
     finally:
         installation.close()

@@ -14,7 +14,7 @@ from ...projections.dialect import upsert
 from ...projections.store import Store
 from ...projections.tables import store_meta
 from ...projections.vectors import VectorIndexer
-from ...schemas.errors import InvalidInput
+from ...schemas.errors import EmbedderMismatch, InvalidInput
 from ..core.ports import Embedder, VectorHit
 from .installation import Installation, Partition
 
@@ -28,16 +28,32 @@ VECTORS = "vectors:"
 """Before an embedder's name: how far the vectors in the database go, among the facts about the store."""
 
 
-class DatabaseVectors:
-    """A VectorStore that keeps only how far the vectors table goes: the vectors themselves lie there."""
+_NOTE = "vectors:"
+"""What the notes of how far vectors go begin with, in the table of facts about a store."""
 
-    def __init__(self, store: Store, embedder: str) -> None:
-        self._store, self._name = store, f"{VECTORS}{embedder}"
+
+class DatabaseVectors:
+    """A VectorStore that keeps only how far the vectors table goes: the vectors themselves lie there.
+
+    Raises EmbedderMismatch where another embedder filled it; with `replace` this one takes its place (the old vectors stay in
+    the table, and count no more).
+    """
+
+    def __init__(self, store: Store, embedder: str, *, replace: bool = False) -> None:
+        self._store, self._name = store, _NOTE + embedder
+        query = sa.select(store_meta.c.name, store_meta.c.value).where(store_meta.c.name.startswith(_NOTE, autoescape=True))
         with store.reading() as (connection, _):
-            found = connection.execute(
-                sa.select(store_meta.c.value).where(store_meta.c.name == self._name)
-            ).scalar_one_or_none()
-        self._next = 0 if found is None else int(found)
+            noted = {str(name): int(value) for name, value in connection.execute(query)}
+        self._next = noted.pop(self._name, 0)
+        if noted and replace:
+            with store.writing() as (connection, _):
+                connection.execute(sa.delete(store_meta).where(store_meta.c.name.in_(noted)))
+        elif noted:
+            other = min(noted).removeprefix(_NOTE)
+            raise EmbedderMismatch(
+                f"the database holds vectors of {other!r}, but the embedder is {embedder!r}: start the project worker with "
+                "that one, or once with --replace-vectors, and every turn gets a vector of the new one"
+            )
 
     @property
     def next_offset(self) -> int:
@@ -77,8 +93,8 @@ def qdrant_of(installation: Installation, embedder: Embedder, partition: int) ->
     )
 
 
-def indexer_of(installation: Installation, partition: Partition, embedder: Embedder) -> VectorIndexer:
-    """What keeps a partition's vectors current."""
+def indexer_of(installation: Installation, partition: Partition, embedder: Embedder, *, replace: bool = False) -> VectorIndexer:
+    """What keeps a partition's vectors current. `replace`: as for DatabaseVectors."""
     if installation.servers.qdrant:
         return VectorIndexer(partition.store, embedder, qdrant_of(installation, embedder, partition.number))
-    return VectorIndexer(partition.store, embedder, DatabaseVectors(partition.store, embedder.name))
+    return VectorIndexer(partition.store, embedder, DatabaseVectors(partition.store, embedder.name, replace=replace))

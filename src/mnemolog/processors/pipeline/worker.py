@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
+from ...projections.vectors import VectorIndexer
 from ...schemas.errors import InvalidInput
 from ...schemas.events import CHANGES, DYNAMICS, INBOX, OBSERVATIONS
 from ..core.ports import Embedder, Extractor
@@ -18,7 +19,7 @@ from .extract import ExtractCore
 from .groups import GroupShell
 from .indexing import indexer_of
 from .ingest import IngestCore
-from .installation import Installation
+from .installation import Installation, Partition
 from .lanes import Fault
 from .project import ProjectCore
 from .resolve import ResolveCore
@@ -44,8 +45,21 @@ class _Shell(Protocol):
     async def stop(self) -> None: ...
 
 
-def core_of(kind: str, installation: Installation, extractor: Extractor, embedder: Embedder | None) -> Callable[[int], Core]:
-    """What makes the core of a partition for one kind of work. `embedder`: None where no vectors are wanted."""
+def core_of(
+    kind: str,
+    installation: Installation,
+    extractor: Extractor,
+    embedder: Embedder | None,
+    *,
+    replace_vectors: bool = False,
+) -> Callable[[int], Core]:
+    """What makes the core of a partition for one kind of work. `embedder`: None where no vectors are wanted;
+    `replace_vectors`: it may take the place of another one."""
+
+    def indexer(partition: Partition) -> Callable[[], VectorIndexer] | None:
+        if embedder is None:
+            return None
+        return partial(indexer_of, installation, partition, embedder, replace=replace_vectors)
 
     def make(number: int) -> Core:
         partition = installation.partition(number)
@@ -56,7 +70,7 @@ def core_of(kind: str, installation: Installation, extractor: Extractor, embedde
         if kind == "resolve":
             return ResolveCore(partition, installation.policy)
         if kind == "project":
-            return ProjectCore(partition, None if embedder is None else partial(indexer_of, installation, partition, embedder))
+            return ProjectCore(partition, indexer(partition))
         if kind == "summarise":
             return SummariseCore(partition)
         raise InvalidInput("worker", f"there is no kind {kind!r}", f"known: {', '.join(KINDS)}, all")
@@ -75,7 +89,9 @@ class Worker:
         embedder: Embedder | None,
         *,
         grace: float = 20.0,
+        replace_vectors: bool = False,
     ) -> None:
+        self._replace_vectors = replace_vectors
         self._installation, self._kinds, self._grace = installation, kinds, grace
         self._extractor, self._embedder = extractor, embedder
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -128,7 +144,7 @@ class Worker:
         return not late
 
     def _shell(self, kind: str) -> _Shell:
-        make = core_of(kind, self._installation, self._extractor, self._embedder)
+        make = core_of(kind, self._installation, self._extractor, self._embedder, replace_vectors=self._replace_vectors)
         shell = FaustShell if kind in _AGENTS else GroupShell
         return shell(self._installation.servers, kind, _TOPICS[kind], make, self.fault)
 
