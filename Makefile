@@ -27,7 +27,7 @@ ARGS ?=
 DATA ?=
 OUT ?= out
 
-.PHONY: help demo services services-down test test-deep chaos lint format types bench eval wheel check clean remake
+.PHONY: help demo services services-down test test-deep chaos lint format types bench bench-servers eval wheel check clean remake
 
 help: ## list the commands
 	@echo "usage: make COMMAND [PYTHON=python3.12]"
@@ -65,6 +65,9 @@ types: .venv/dev.stamp ## check types with mypy (strict) and pyright
 
 bench: .venv/dev.stamp ## measure speed and memory beside their floors; writes out/bench.json
 	$(PY) benchmarks/bench.py --out "$(OUT)/bench.json" $(ARGS)
+
+bench-servers: .venv/dev.stamp ## the same on Kafka and PostgreSQL; writes out/bench-servers.json (ARGS="--quick")
+	$(PY) benchmarks/pipeline.py --out "$(OUT)/bench-servers.json" $(ARGS)
 
 eval: .venv/dev.stamp ## measure recall on data of your own: make eval DATA=dir
 	@if [ -z "$(DATA)" ]; then echo "eval: name the folder with the data: make eval DATA=dir" >&2; exit 2; fi
