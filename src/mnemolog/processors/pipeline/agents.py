@@ -20,6 +20,8 @@ from .lanes import TRANSIENT, Fault, Lane, MakeCore
 __all__ = ["FaustShell"]
 
 _LOOK_SECONDS = 1.0
+_SESSION_SECONDS = 10.0
+"""After which a worker that was killed is out of the group, and its partitions go to others; by default it is a minute."""
 
 
 class _FaustLane(Lane):
@@ -49,6 +51,7 @@ class FaustShell:
             topic_allow_declare=False,
             consumer_auto_offset_reset="earliest",
             broker_commit_interval=1.0,
+            broker_session_timeout=_SESSION_SECONDS,
             stream_wait_empty=False,
             key_serializer="raw",
             value_serializer="raw",
