@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from ..projections.store import Store
+from ..schemas.errors import Unavailable
 from ..schemas.events import DYNAMICS, decode
 from ..schemas.inputs import Turn
-from .core.ports import EventLog, LogIndex, SeenTurn, Stored
+from .core.ports import EventLog, IndexView, LogIndex, SeenTurn, Stored
 
 __all__ = ["IndexPlaces", "StorePlaces", "TurnPlaces", "Windows"]
 
@@ -45,18 +48,27 @@ class StorePlaces:
 
 
 class IndexPlaces:
-    """Told from the log's index, which may have been folded on beyond the input that is asked for."""
+    """Told from the log's index, which may have been folded on beyond the input that is asked for. Raises Unavailable where it
+    does not reach up to that."""
 
     def __init__(self, index: LogIndex) -> None:
         self._index = index
 
     def session_turns(self, scope: str, session: str, before: int, limit: int, as_of: int) -> list[int]:
-        with self._index.reading() as view:
+        with self._reading(as_of) as view:
             return view.session_turns(scope, session, before, limit, as_of)
 
     def turn_at(self, scope: str, turn_id: str, as_of: int) -> int | None:
-        with self._index.reading() as view:
+        with self._reading(as_of) as view:
             return view.turn_at(scope, turn_id, as_of)
+
+    @contextmanager
+    def _reading(self, as_of: int) -> Iterator[IndexView]:
+        """A database that broke down may come back without the index's last steps; turns would be missing."""
+        with self._index.reading() as view:
+            if view.next_offset(DYNAMICS) < as_of:
+                raise Unavailable("the log's index is behind what was read from it before: the batch is taken up again")
+            yield view
 
 
 class Windows:
