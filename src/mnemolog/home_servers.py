@@ -41,6 +41,8 @@ _log = logging.getLogger("mnemolog.home")
 
 INDEX_SECONDS = 0.25
 """The most that a question waits for the vectors that were computed since the last one."""
+AGAIN_SECONDS = 1.0
+"""The most that a read waits where an earlier one has waited in vain and nothing has moved since."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.05
 """Seconds between looks at how far the workers have come."""
 
@@ -72,6 +74,7 @@ class ServerHome:
         self._installation = Installation(servers, form_types=form_types)
         self._finding = PartitionFinding(self._installation, embedder)
         self._inbox = Inbox(self._installation)
+        self._standstill: dict[int, _Stand] = {}
         self._closed = False
         self._pid = os.getpid()
         self._end = weakref.finalize(self, _end, os.getpid(), self._finding, self._installation)
@@ -119,15 +122,24 @@ class ServerHome:
         if scope is None:
             return self._catch_up_all(progress) if wait else sum(map(self._behind_all, self._partitions()))
         partition = self._installation.of(scope)
-        deadline = time.monotonic() + (self._read_timeout if wait else 0.0)
+        deadline = time.monotonic() + (self._patience(partition) if wait else 0.0)
         own = self._inbox.last(scope)
         unplaced = 0 if own is None or self._placed(own, deadline) else self._inbox.waiting(partition, scope)
         behind = self._wait_for_rows(partition, scope, deadline) + unplaced
         if behind and wait:
             self._tell_laggards(partition, scope)
+            self._standstill[partition.number] = self._stand(partition)
         if index:
             self._finding.refresh(partition.number, INDEX_SECONDS)
         return behind
+
+    def _patience(self, partition: Partition) -> float:
+        """Seconds that a read of a partition waits: nobody is to wait for workers that are gone at every single call."""
+        before = self._standstill.get(partition.number)
+        if before is not None and self._stand(partition) == before:
+            return min(self._read_timeout, AGAIN_SECONDS)
+        self._standstill.pop(partition.number, None)
+        return self._read_timeout
 
     def wait_for(self, token: str, timeout: float | None) -> None:
         self._open()

@@ -12,7 +12,7 @@ from mnemolog.producers.mapping import FIELDS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "reference" / "cli.md").read_text("utf-8")
-SECTIONS = dict(re.findall(r"^### (\w+)\n(.*?)(?=^###? |\Z)", PAGE, re.M | re.S))
+SECTIONS = dict(re.findall(r"^### ([\w-]+)\n(.*?)(?=^###? |\Z)", PAGE, re.M | re.S))
 
 
 def subparsers() -> dict[str, argparse.ArgumentParser]:

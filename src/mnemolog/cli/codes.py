@@ -15,13 +15,14 @@ class Exit(enum.IntEnum):
     OK = 0
     """Done."""
     NO = 1
-    """The answer is no: `verify` differs, `search` finds nothing, there is no such Form, `import` rejected something."""
+    """The answer is no: `verify` differs, `search` finds nothing, there is no such Form, `import` rejected something, a stage
+    does not move (`lag`), a sum does not hold (`reconcile`)."""
     USAGE = 2
     """A wrong option, or input that does not fit; the message names the field."""
     FOLDER = 3
-    """The folder cannot be used: not ours, read-only, of a newer version, damaged."""
+    """The folder or the servers cannot be used: not ours, read-only, of a newer version, damaged, set up wrongly."""
     BUSY = 4
-    """Another process kept the folder too long, or a service (a model) is not there: try again later."""
+    """Another process kept the folder too long, or a server (or a model) is not there: try again later."""
     BUG = 70
     """A fault in mnemolog itself."""
     INTERRUPTED = 130

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..demo import SUBJECT, Question, StoryTurn, questions, story
+from ..schemas.errors import InvalidInput
 from . import show
 from .codes import Exit
 from .commands import quotes_of, understood_of
@@ -37,6 +38,8 @@ def demo(args: argparse.Namespace) -> int:
     """Plays the story; 1 where the replay check fails."""
     from ..memory import Memory
 
+    if getattr(args, "servers", False):
+        raise InvalidInput("--servers", "is not for the demo, which plays in a folder of its own", "leave it out")
     out = Output(json=args.json)
     given: str | None = getattr(args, "home", None)
     folder = Path(path_of(given)).expanduser() if given else Path(tempfile.mkdtemp(prefix="mnemolog-demo-"))

@@ -1,4 +1,4 @@
-"""Which folder a command works in, and whose memory in it."""
+"""Which folder a command works in, or which servers, and whose memory there."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from .terminal import argument, path_of
 
 if TYPE_CHECKING:
     from ..memory import Memory
+    from ..settings import Servers
 
-__all__ = ["default_home", "form_types_of", "home_of", "one_of", "opened", "subject_of", "tenant_of"]
+__all__ = ["default_home", "form_types_of", "home_of", "one_of", "opened", "servers_of", "subject_of", "tenant_of"]
 
 _SHORTEST = 4
 
@@ -40,6 +41,23 @@ def home_of(args: argparse.Namespace) -> Path:
         raise InvalidInput("--home", "is empty", "name a folder")
     named = given or os.environ.get("MNEMOLOG_HOME")
     return Path(path_of(named)).expanduser() if named else default_home()
+
+
+def servers_of(args: argparse.Namespace) -> Servers | None:
+    """The servers of the environment, where --servers asks for them or nothing names a folder; None: a folder it is."""
+    asked: bool = getattr(args, "servers", False)
+    if getattr(args, "home", None) is not None:
+        if asked:
+            raise InvalidInput("--servers", "and --home both say where the memory is", "give one of them")
+        return None
+    from ..settings import Servers
+
+    found = Servers.from_environment()
+    if found is None and asked:
+        raise InvalidInput("MNEMOLOG_KAFKA", "is not set", "name the servers: MNEMOLOG_KAFKA and MNEMOLOG_DATABASE")
+    if found is not None and not asked and os.environ.get("MNEMOLOG_HOME"):
+        raise InvalidInput("MNEMOLOG_HOME", "and MNEMOLOG_KAFKA both say where the memory is", "give --servers or --home DIR")
+    return found
 
 
 def tenant_of(args: argparse.Namespace) -> str:
@@ -68,7 +86,14 @@ def form_types_of(args: argparse.Namespace) -> list[Path]:
 
 @contextmanager
 def opened(args: argparse.Namespace, *, make: bool = False) -> Iterator[Memory]:
-    """The Memory of the command's folder. Only commands that write make a folder that is not there."""
+    """The Memory of the command's folder, or on its servers. Only commands that write make a folder that is not there."""
+    servers = servers_of(args)
+    if servers is not None:
+        from ..memory import Memory
+
+        with Memory(None, tenant_of(args), servers=servers, form_types=form_types_of(args)) as memory:
+            yield memory
+        return
     path = home_of(args)
     if not make and not path.exists():
         where = argument(str(path))

@@ -17,7 +17,6 @@ from ..producers.mapping import Mapper
 from ..producers.records import records
 from ..schemas.envelope import DEFAULT_SOURCE
 from ..schemas.errors import InvalidInput
-from ..schemas.events import DYNAMICS, decode
 from ..schemas.scope import Scope, check_name
 from .codes import Exit
 from .home import opened, subject_of, tenant_of
@@ -126,17 +125,8 @@ def _now() -> str:
 
 
 def _times(memory: Memory) -> Callable[[Scope, str, str], str | None]:
-    """The event time an id is recorded with, looked up in the log: reading it needs no processing."""
-    log = memory._home.log
-
-    def time_of(scope: Scope, source: str, event_id: str) -> str | None:
-        place = log.position_of(scope, source, event_id)
-        if place is None:
-            return None
-        stored = next(iter(log.read(DYNAMICS, place.offset, 1, partition=place.partition)), None)
-        return None if stored is None else decode(stored.value)[0].time
-
-    return time_of
+    """The event time an id is recorded with; looking it up needs no processing."""
+    return memory._home.time_of
 
 
 def _print(out: Output, sums: list[tuple[str, ImportReport]], behind: int, *, processed: bool) -> None:

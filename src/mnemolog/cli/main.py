@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import errno
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -62,6 +63,8 @@ def run(argv: Sequence[str]) -> int:
         from .demo import demo
 
         return demo(args)
+    # What it tells of servers that are down is told in one line here; without a handler it is also printed.
+    logging.getLogger("aiokafka").addHandler(logging.NullHandler())
     if args.command == "import":
         from .importing import import_files
 
@@ -70,6 +73,10 @@ def run(argv: Sequence[str]) -> int:
         from .worker import worker
 
         return worker(args)
+    from .operations import HANDLERS as OPERATING
+
+    if args.command in OPERATING:
+        return OPERATING[args.command](args)
     from .commands import HANDLERS
 
     return HANDLERS[args.command](args)

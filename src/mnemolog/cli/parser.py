@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from .. import __version__
 from ..schemas.errors import InvalidInput
+from .operations import OPERATIONS, add_operations
 from .worker import add_options as add_worker_options
 
 __all__ = ["COMMANDS", "build"]
@@ -27,6 +28,7 @@ COMMANDS = {
     "verify": "fold the log afresh and compare with what is stored",
     "stats": "counts",
     "worker": "work on servers: ingest, extract, resolve, summarise, project, or all of it",
+    **OPERATIONS,
 }
 
 _HOME = "$MNEMOLOG_HOME, else one per user"
@@ -37,7 +39,8 @@ Start with `mnemolog demo`. Then try a sentence of your own:
   mnemolog context --user me "What should I cook tonight?"
 
 Exit codes: 0 done; 1 the answer is no (verify differs, nothing found, lines
-rejected); 2 wrong input; 3 the folder cannot be used; 4 busy; 70 a bug.
+rejected, a stage stuck); 2 wrong input; 3 the folder or the servers cannot be
+used; 4 busy or not reachable; 70 a bug.
 No telemetry: nothing leaves this machine."""
 
 
@@ -75,6 +78,7 @@ def build() -> argparse.ArgumentParser:
     made["pending"].add_argument("pending_id", nargs="?", metavar="ID", help="the question (the start of its id is enough)")
     made["pending"].add_argument("--value", metavar="TEXT", help="confirm another value than the one heard")
     add_worker_options(made["worker"])
+    add_operations(made)
     made["verify"].add_argument("--decide", action="store_true", help="also decide every input again, to see policy drift")
     return parser
 
@@ -83,6 +87,12 @@ def _common(parser: argparse.ArgumentParser, home: str = _HOME) -> None:
     """Options that stand before or after the command; SUPPRESS keeps the one from wiping out the other."""
     group = parser.add_argument_group("where and whose")
     group.add_argument("--home", metavar="DIR", default=argparse.SUPPRESS, help=f"the folder (default: {home})")
+    group.add_argument(
+        "--servers",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="on the servers of $MNEMOLOG_KAFKA and $MNEMOLOG_DATABASE (default where they are set and no folder is named)",
+    )
     group.add_argument("--tenant", metavar="NAME", default=argparse.SUPPRESS, help="who owns the memories (default: default)")
     group.add_argument("--user", metavar="NAME", default=argparse.SUPPRESS, help="whose memory: short for --subject user:NAME")
     group.add_argument("--subject", metavar="NAME", default=argparse.SUPPRESS, help="whose memory, e.g. project:apollo")
