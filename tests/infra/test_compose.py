@@ -17,6 +17,7 @@ import yaml
 
 from local_services import java
 from local_services.processes import free_ports
+from mnemolog.cli.parser import build
 from mnemolog.settings import Servers
 from support.services import Services
 
@@ -38,6 +39,17 @@ def test_there_are_the_engines_and_a_service_for_each_worker() -> None:
     assert tuple(SERVICES) == (*ENGINES, *WORKERS)
     for name in WORKERS:
         assert SERVICES[name]["command"] == ["worker", name]
+        given = build().parse_args(SERVICES[name]["command"])
+        assert given.grace < int(SERVICES[name]["stop_grace_period"].removesuffix("s")), "Docker kills what takes longer"
+
+
+@pytest.mark.parametrize("name", WORKERS)
+def test_a_worker_is_asked_whether_it_lags_and_does_not_move(name: str) -> None:
+    _, program, *command = SERVICES[name]["healthcheck"]["test"]
+    assert program == "mnemolog"
+    given = build().parse_args(command)
+    assert given.command == "lag"
+    assert 0 < given.watch < int(SERVICES[name]["healthcheck"]["timeout"].removesuffix("s"))
 
 
 @pytest.mark.parametrize("name", SERVICES)
