@@ -9,31 +9,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from functools import partial
-from typing import Protocol
 
 from mnemolog.processors.core.extract import OfflineExtractor
 from mnemolog.processors.core.ports import Embedder, Extractor
-from mnemolog.processors.pipeline.extract import ExtractCore
-from mnemolog.processors.pipeline.indexing import indexer_of
-from mnemolog.processors.pipeline.ingest import IngestCore
+from mnemolog.processors.pipeline.core import Core
 from mnemolog.processors.pipeline.installation import Installation
-from mnemolog.processors.pipeline.project import ProjectCore
-from mnemolog.processors.pipeline.resolve import ResolveCore
-from mnemolog.processors.pipeline.summarise import SummariseCore
+from mnemolog.processors.pipeline.worker import KINDS, core_of
 from mnemolog.schemas.errors import Closed, ModelUnavailable, Unavailable
 from mnemolog.settings import Servers
 
-__all__ = ["STAGES", "Running", "running"]
-
-STAGES = ("ingest", "extract", "resolve", "project", "summarise")
+__all__ = ["Running", "running"]
 
 _WAIT = 0.1
 """Seconds of one wait for records; closing is noticed in between."""
-
-
-class _Steps(Protocol):
-    def step(self, timeout: float) -> int: ...
 
 
 class Running:
@@ -43,7 +31,7 @@ class Running:
         self,
         installation: Installation,
         *,
-        stages: Collection[str] = STAGES,
+        stages: Collection[str] = KINDS,
         extractor: Extractor | None = None,
         embedder: Embedder | None = None,
     ) -> None:
@@ -57,9 +45,9 @@ class Running:
     def start(self, *stages: str) -> None:
         """More stages."""
         for stage in stages:
+            make = core_of(stage, self._installation, self._extractor, self._embedder)
             for number in range(self._installation.partitions):
-                arguments = (self._maker(stage, number),)
-                thread = threading.Thread(target=self._run, args=arguments, name=f"{stage}-{number}", daemon=True)
+                thread = threading.Thread(target=self._run, args=(make, number), name=f"{stage}-{number}", daemon=True)
                 thread.start()
                 self._threads.append(thread)
 
@@ -79,23 +67,9 @@ class Running:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _maker(self, stage: str, number: int) -> Callable[[], _Steps]:
-        partition = self._installation.partition(number)
-        makers: dict[str, Callable[[], _Steps]] = {
-            "ingest": lambda: IngestCore(partition),
-            "extract": lambda: ExtractCore(partition, self._extractor),
-            "resolve": lambda: ResolveCore(partition, self._installation.policy),
-            "project": lambda: ProjectCore(
-                partition,
-                None if self._embedder is None else partial(indexer_of, self._installation, partition, self._embedder),
-            ),
-            "summarise": lambda: SummariseCore(partition),
-        }
-        return makers[stage]
-
-    def _run(self, make: Callable[[], _Steps]) -> None:
+    def _run(self, make: Callable[[int], Core], number: int) -> None:
         try:
-            core = make()
+            core = make(number)
             while not self._stop.is_set():
                 try:
                     core.step(_WAIT)
