@@ -58,6 +58,7 @@ class Database:
         self._guard: threading.RLock | None = None
         self._made = False
         self._durable = durable
+        self._taking: sa.Select[Any] | None = None
         if isinstance(target, str) and "://" in target:
             self.schema = check_schema(DEFAULT_SCHEMA if schema is None else schema)
             self._server = join(target)
@@ -160,16 +161,21 @@ class Database:
         else:
             self._server.leave()
 
-    def _begin_write(self, connection: sa.Connection) -> None:
-        """What BEGIN IMMEDIATE is to a file: the lock comes before the first look, and every later statement sees what was
-        committed before it. Making the schema, and tables in it, at the same time as others would fail without it."""
+    def _lock_statement(self) -> sa.Select[Any]:
         taken: list[sa.ColumnElement[Any]] = [sa.func.pg_advisory_xact_lock(advisory_number(f"{self.schema}"))]
         # Every write finds its rows by a key. A plan that was made while the tables were small must not scan them later.
         taken += [sa.func.set_config(name, "off", True) for name in ("enable_seqscan", "enable_hashjoin", "enable_mergejoin")]
         if not self._durable:
             taken.append(sa.func.set_config("synchronous_commit", "off", True))
+        return sa.select(*taken)
+
+    def _begin_write(self, connection: sa.Connection) -> None:
+        """What BEGIN IMMEDIATE is to a file: the lock comes before the first look, and every later statement sees what was
+        committed before it. Making the schema, and tables in it, at the same time as others would fail without it."""
+        if self._taking is None:
+            self._taking = self._lock_statement()
         with pipelined(connection):
-            connection.execute(sa.select(*taken))
+            connection.execute(self._taking)
         # IF NOT EXISTS alone would ask for the right to make schemas even where it is there.
         if not self._made and connection.execute(sa.select(sa.func.to_regnamespace(self.schema))).scalar_one() is None:
             connection.execute(sa.schema.CreateSchema(self.schema or "", if_not_exists=True))
