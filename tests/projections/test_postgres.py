@@ -41,10 +41,10 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 
 
 def cut(server: Place, connection: sa.Connection) -> None:
-    """Ends a connection as a server does that goes away."""
+    """Ends a connection as a server does that goes away; returns when it has ended."""
     pid = connection.execute(sa.text("SELECT pg_backend_pid()")).scalar_one()
     with closing(Database(server.target, schema="unused")) as database, database.reading() as other:
-        other.execute(sa.text(f"SELECT pg_terminate_backend({pid})"))
+        other.execute(sa.text(f"SELECT pg_terminate_backend({pid}, 60000)"))
 
 
 @pytest.fixture

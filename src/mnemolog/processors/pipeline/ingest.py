@@ -157,7 +157,10 @@ class IngestCore:
         ]
         if refused:
             refused.sort(key=lambda pair: pair[0].record.offset)
-            letters = [letter_of(item.record, error, item.event and item.event.id, self._log.log_id) for item, error in refused]
+            letters = [
+                letter_of(item.record, error, None if item.event is None else item.event.id, self._log.log_id)
+                for item, error in refused
+            ]
             self._log.append_rejected(step, letters)
         fresh = sum(not isinstance(answer, ConflictingContent) and answer.fresh for answer in answers)
         counts = {
