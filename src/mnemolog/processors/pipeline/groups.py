@@ -15,7 +15,7 @@ from aiokafka.errors import KafkaError
 
 from ...adapters.kafka.reader import consumer_settings
 from ...settings import Servers
-from .lanes import Fault, MakeCore, ThreadLane
+from .lanes import TRANSIENT, Fault, MakeCore, ThreadLane
 
 __all__ = ["GroupShell"]
 
@@ -80,6 +80,9 @@ class GroupShell(ConsumerRebalanceListener):  # type: ignore[misc]
             except KafkaError as error:
                 _log.warning("%s: the group's coordinator: %s", self.kind, error)
                 await asyncio.sleep(1.0)
+            except TRANSIENT as error:
+                # Asked for a place, the database did not answer. The lanes wait for it themselves.
+                _log.debug("%s: nothing is committed: %s", self.kind, error)
             except Exception as error:
                 self._fault(self.kind, error)
                 return

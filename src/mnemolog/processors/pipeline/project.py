@@ -45,7 +45,8 @@ class ProjectCore:
 
     @property
     def position(self) -> int:
-        return self._store.cursor().next_changes if self._reader is None else self._reader.next_changes
+        reader = self._reader  # looked at once: whoever asks may be in another thread
+        return self._store.cursor().next_changes if reader is None else reader.next_changes
 
     def step(self, timeout: float) -> int:
         try:

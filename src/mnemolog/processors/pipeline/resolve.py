@@ -61,7 +61,8 @@ class ResolveCore:
 
     @property
     def position(self) -> int:
-        return self._state.progress().next_observations if self._at is None else self._at.next_observations
+        at = self._at  # looked at once: whoever asks may be in another thread
+        return (self._state.progress() if at is None else at).next_observations
 
     @property
     def parked(self) -> dict[str, Parked]:
