@@ -12,6 +12,7 @@ import msgspec
 from chaos.settled import parked
 from chaos.story import Story
 from engine.talk import Rig
+from mnemolog.adapters.kafka.client import partition_of
 from mnemolog.adapters.logs.memory import MemoryLog
 from mnemolog.processors.core.chain import valid_decisions
 from mnemolog.processors.core.ports import Extractor, Stored
@@ -189,15 +190,12 @@ def _same(lived: Store, partitions: Sequence[Partition], expected: Expected) -> 
     if found != wanted:
         differing = sorted(scope for scope in wanted.keys() | found.keys() if wanted.get(scope) != found.get(scope))
         wrong.append(f"digests differ from the undisturbed run's in {', '.join(differing)}")
-    one = Recall(lived)
-    recalls = {partition.number: Recall(partition.store) for partition in partitions}
+    one, recalls = Recall(lived), [Recall(partition.store) for partition in partitions]
     answered = 0
     for scope in expected.story.scopes:
-        place = next((partition.number for partition in partitions if scope in digest_store(partition.store)), None)
-        if place is None:
-            continue
+        recall = recalls[partition_of(scope, len(partitions))]
         for question in QUESTIONS:
-            there = [(hit.kind, hit.text, hit.status) for hit in recalls[place].search([scope], question, now=NOW)]
+            there = [(hit.kind, hit.text, hit.status) for hit in recall.search([scope], question, now=NOW)]
             here = [(hit.kind, hit.text, hit.status) for hit in one.search([scope], question, now=NOW)]
             answered += len(there)
             if there != here:

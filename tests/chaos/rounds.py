@@ -24,6 +24,7 @@ from support.services import Services, remove_prefix
 
 __all__ = ["Round", "play"]
 
+_READY_SECONDS = 120.0
 _SETTLE_SECONDS = 180.0
 
 
@@ -100,6 +101,7 @@ class Round:
     def play(self, fault: Callable[[Round], None]) -> list[str]:
         """What does not hold."""
         self.workers.start(*KINDS)
+        self.workers.wait_until_ready(_READY_SECONDS)
         self._teller = Teller(self.installation.client, self.story.deliveries, self.seed, self._rate)
         self.note("the story begins")
         fault(self)

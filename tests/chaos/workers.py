@@ -18,6 +18,7 @@ __all__ = ["KINDS", "Worker", "Workers"]
 KINDS = ("ingest", "extract", "resolve", "project", "summarise")
 GRACE = 20.0
 """Seconds that a stop may take, as by default; the process itself ends a little later."""
+_LOOK = 0.05
 
 # The workers of a run that is killed end with it, where the system can do that (a signal when the parent is gone).
 _WITH_PARENT = (
@@ -37,6 +38,10 @@ class Worker:
     @property
     def running(self) -> bool:
         return self.process.poll() is None
+
+    @property
+    def ready(self) -> bool:
+        return ": ready" in self.said()
 
     def said(self) -> str:
         return self.log.read_text("utf-8", "replace")
@@ -79,6 +84,17 @@ class Workers:
         worker = Worker(kind, name, log, process)
         self.running.append(worker)
         return worker
+
+    def wait_until_ready(self, seconds: float) -> None:
+        """Until each of those that run has its partitions. Raises TimeoutError, or AssertionError for one that ended."""
+        deadline = time.monotonic() + seconds
+        while waiting := [worker for worker in self.running if not worker.ready]:
+            self.look()
+            if self.wrong:
+                raise AssertionError("\n".join(self.wrong))
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"not ready after {seconds:g} s: {', '.join(worker.name for worker in waiting)}")
+            time.sleep(_LOOK)
 
     def one(self, kind: str) -> Worker:
         """The oldest of a kind."""
