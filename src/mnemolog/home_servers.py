@@ -124,8 +124,8 @@ class ServerHome:
         partition = self._installation.of(scope)
         deadline = time.monotonic() + (self._patience(partition) if wait else 0.0)
         own = self._inbox.last(scope)
-        unplaced = 0 if own is None or self._placed(own, deadline) else self._inbox.waiting(partition, scope)
-        behind = self._wait_for_rows(partition, scope, deadline) + unplaced
+        placed = own is None or self._placed(own, deadline)
+        behind = self._wait_for_rows(partition, scope, deadline, placed)
         if behind and wait:
             self._tell_laggards(partition, scope)
             self._standstill[partition.number] = self._stand(partition)
@@ -180,25 +180,28 @@ class ServerHome:
                 return True
         return False
 
-    def _wait_for_rows(self, partition: Partition, scope: str, deadline: float) -> int:
-        """Waits until the scope's inputs on the log are in the rows; returns how many are still not. A scope that stands still
-        is not waited for."""
-        end = partition.log.end(DYNAMICS)
-        stand, parked = self._stand_of(partition, scope)
-        if stand >= end:
+    def _wait_for_rows(self, partition: Partition, scope: str, deadline: float, placed: bool) -> int:
+        """Waits until the scope's inputs on the log are in the rows; returns how many are still not, and how many have not come
+        to the log (none where `placed`). A scope that stands still is not waited for."""
+        log = partition.log
+        if placed and self._stand_of(partition, scope)[0] >= log.end(DYNAMICS):
             return 0
-        last = partition.log.last_input(Scope.parse(scope))
-        if last is None or stand > last:
-            return 0
+        log.fold_index(DYNAMICS)
+        with log.index.reading() as view:  # one moment, so that no input counts twice
+            last, taken = view.last_input(scope), view.next_offset(INBOX)
+        unplaced = 0 if placed else self._inbox.waiting(scope, taken)
+        if last is None:
+            return unplaced
+        stand = 0
         for _ in _looks(deadline):
             stand, parked = self._stand_of(partition, scope)
             if stand > last:
-                return 0
+                return unplaced
             if parked:
                 break
-        waiting = [item for item in partition.log.read(DYNAMICS, stand, scope=Scope.parse(scope)) if item.offset <= last]
-        firsts = partition.log.first_offsets(waiting)
-        return sum(firsts.get(item.offset) is not False for item in waiting)
+        waiting = [item for item in log.read(DYNAMICS, stand, scope=Scope.parse(scope)) if item.offset <= last]
+        firsts = log.first_offsets(waiting)
+        return unplaced + sum(firsts.get(item.offset) is not False for item in waiting)
 
     @staticmethod
     def _stand_of(partition: Partition, scope: str) -> tuple[int, bool]:

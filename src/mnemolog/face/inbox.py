@@ -171,10 +171,8 @@ class Inbox:
             return None
         raise self._refused(awaited.partition, awaited.key)
 
-    def waiting(self, partition: Partition, scope: str) -> int:
-        """How many inputs of a scope this process has published that ingest has not come to."""
-        with partition.log.index.reading() as view:
-            taken = view.next_offset(INBOX)
+    def waiting(self, scope: str, taken: int) -> int:
+        """How many inputs of a scope this process has published at or behind an offset of the inbox."""
         with self._lock:
             return sum(own.key[0] == scope and own.offset >= taken for own in self._own.values())
 
