@@ -25,6 +25,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", choices=KINDS, help="which work; all: everything in one process")
     parser.add_argument("--no-vectors", action="store_true", help="project: compute no vectors")
     parser.add_argument(
+        "--replace-vectors", action="store_true", help="project: let the embedder take the place of another one"
+    )
+    parser.add_argument(
         "--model", metavar="NAME", help="extract: a model behind an OpenAI-compatible server, instead of offline"
     )
     parser.add_argument("--model-url", metavar="URL", help="extract: that server, such as http://127.0.0.1:8080/v1")
