@@ -3,7 +3,7 @@ long history behind it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -23,9 +23,10 @@ __all__ = ["bench_growth"]
 PARTITIONS = 2
 
 
-def bench_growth(kafka: str, database: str, *, turns: int, changes: int) -> list[Row]:
+def bench_growth(kafka: str, database: str, *, turns: int, changes: int) -> Iterator[Row]:
     """One and two workers on a backlog of `turns`; a partition with `changes` decisions behind it."""
-    return _workers(kafka, database, turns) + _history(kafka, database, changes)
+    yield from _workers(kafka, database, turns)
+    yield from _history(kafka, database, changes)
 
 
 def _workers(kafka: str, database: str, turns: int) -> list[Row]:

@@ -12,7 +12,7 @@ import asyncio
 import statistics
 import threading
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import ExitStack
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
@@ -39,9 +39,8 @@ WAYS: dict[str, tuple[str, ...]] = {"all in one process": ("all",), "a process p
 
 def bench_latency(
     kafka: str, database: str, *, rate: float, seconds: float, slices: int, ways: Sequence[str] = tuple(WAYS)
-) -> list[Row]:
+) -> Iterator[Row]:
     """`seconds` of turns at `rate` a second for each of the ways to run the workers, after a warm-up."""
-    rows: list[Row] = []
     for name in ways:
         kinds = WAYS[name]
         with Site(kafka, database, partitions=PARTITIONS) as site, ExitStack() as stack:
@@ -53,12 +52,9 @@ def bench_latency(
             ours, floor = asyncio.run(_measure(site, bare, rate, seconds, slices))
         load = f"{rate:g} turns/s"
         note = f"floor: {HOPS} bare hops"
-        rows += [
-            Row(f"publish to visible, {name}, p50", statistics.median(ours), "ms", statistics.median(floor), 40.0, note=note),
-            Row(f"publish to visible, {name}, p95", percentile(ours, 0.95), "ms", percentile(floor, 0.95), note=load),
-            Row(f"publish to visible, {name}, p99", percentile(ours, 0.99), "ms", percentile(floor, 0.99), 250.0, note=load),
-        ]
-    return rows
+        yield Row(f"publish to visible, {name}, p50", statistics.median(ours), "ms", statistics.median(floor), 40.0, note=note)
+        yield Row(f"publish to visible, {name}, p95", percentile(ours, 0.95), "ms", percentile(floor, 0.95), note=load)
+        yield Row(f"publish to visible, {name}, p99", percentile(ours, 0.99), "ms", percentile(floor, 0.99), 250.0, note=load)
 
 
 def _options(kind: str) -> tuple[str, ...]:

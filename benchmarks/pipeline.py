@@ -16,7 +16,7 @@ import platform
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from bench import Row, shown
@@ -30,7 +30,7 @@ from mnemolog import __version__
 
 PARTS = ("latency", "throughput", "rebuild", "growth")
 
-Part = Callable[[str, str, bool], list[Row]]
+Part = Callable[[str, str, bool], Iterable[Row]]
 
 
 def parts(changes: int) -> dict[str, Part]:
@@ -78,8 +78,7 @@ def main() -> int:
             if args.only and name not in args.only:
                 continue
             before, started = load(), time.perf_counter()
-            measured = part(kafka, database, args.quick)
-            for row in measured:
+            for row in part(kafka, database, args.quick):
                 print(shown(row), flush=True)
                 rows.append(row._asdict() | {"met": row.met, "part": name, "load_before": before, "load_after": load()})
             print(f"  {name}: {time.perf_counter() - started:.0f} s, load average before {before}, after {load()}", flush=True)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import tempfile
@@ -132,7 +133,10 @@ class Program:
                 raise RuntimeError(f"{self._name} did not get ready:\n{''.join(self._said)}")
 
     def cpu(self) -> float:
-        """Seconds of processor time that it has used so far."""
+        """Seconds of processor time that it has used so far. Raises RuntimeError with what it said where it ended."""
+        if self._process.poll() is not None:
+            self._listener.join()
+            raise RuntimeError(f"{self._name} ended with {self._process.returncode}:\n{''.join(self._said)}")
         used = psutil.Process(self._process.pid).cpu_times()
         return float(used.user + used.system)
 
@@ -142,7 +146,7 @@ class Program:
             self._process.terminate()
         code = self._process.wait(STOP_SECONDS)
         self._listener.join()
-        if code not in (0, -15):
+        if code not in (0, -signal.SIGTERM):
             raise RuntimeError(f"{self._name} ended with {code}:\n{''.join(self._said)}")
 
     def _listen(self) -> None:

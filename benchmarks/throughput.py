@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from aiokafka import AIOKafkaProducer
@@ -38,9 +38,8 @@ class Rate(NamedTuple):
     cpu: float
 
 
-def bench_throughput(kafka: str, database: str, *, turns: int) -> list[Row]:
+def bench_throughput(kafka: str, database: str, *, turns: int) -> Iterator[Row]:
     """Each kind alone on what the ones before it left, then all together, without and with vectors."""
-    rows: list[Row] = []
     with Site(kafka, database, partitions=PARTITIONS) as site:
         backlog(site, 0, turns)
         stages: list[tuple[str, tuple[str, ...], Callable[[], int]]] = [
@@ -55,20 +54,19 @@ def bench_throughput(kafka: str, database: str, *, turns: int) -> list[Row]:
             floor = bare(site, turns, 1) if kind in ("ingest", "extract", "resolve") else None
             with worker(site.servers, kind, *options) as program:
                 rate = drained(program, progress, turns, name)
-            rows.append(_row(name, rate, floor, "floor: a bare hop" if floor else ""))
+            yield _row(name, rate, floor, "floor: a bare hop" if floor else "")
         due = sum(count_due(site.installation.partition(number).store) for number in range(PARTITIONS))
         if due:
             with worker(site.servers, "summarise") as program:
                 program.wait()
                 started = time.perf_counter()
                 until(lambda: site.end("memory.summaries.v1") >= due, "weeks are summarised")
-            rows.append(Row("summarise, alone", due / (time.perf_counter() - started), "weeks/s", note=f"{due} weeks"))
+            yield Row("summarise, alone", due / (time.perf_counter() - started), "weeks/s", note=f"{due} weeks")
     for name, options in (("all, without vectors", ("--no-vectors",)), ("all, with vectors", ())):
         with Site(kafka, database, partitions=PARTITIONS) as site:
             rate = together(site, turns, 1, *options)
             floor = bare(site, turns, 3) if options else None
-        rows.append(_row(name, rate, floor, "floor: three bare hops" if floor else ""))
-    return rows
+        yield _row(name, rate, floor, "floor: three bare hops" if floor else "")
 
 
 def _row(name: str, rate: Rate, floor: Rate | None, note: str) -> Row:
@@ -124,11 +122,18 @@ def drained(program: Program, progress: Callable[[], int], count: int, what: str
 
 def _rate(programs: Sequence[Program], progress: Callable[[], int], start: int, end: int, what: str) -> Rate:
     began = start + (end - start) // 10
-    until(lambda: progress() > began, f"{what} begins")
-    first, at, used = progress(), time.perf_counter(), sum(program.cpu() for program in programs)
-    if first >= end:
-        raise RuntimeError(f"{what}: {end - start} turns are too few to measure")
-    until(lambda: progress() >= end, f"{what} is done")
+    first, at, used = start, time.perf_counter(), 0.0
+
+    def under_way() -> bool:
+        """The last look before a tenth is done is what the rate counts from."""
+        nonlocal first, at, used
+        moment, cpu, done = time.perf_counter(), sum(program.cpu() for program in programs), progress()
+        if done <= began:
+            first, at, used = done, moment, cpu
+        return done > began
+
+    until(under_way, f"{what} begins")
+    until(lambda: sum(program.cpu() for program in programs) > 0 and progress() >= end, f"{what} is done")
     took, used = time.perf_counter() - at, sum(program.cpu() for program in programs) - used
     return Rate((end - first) / took, used / (end - first) * 1e3)
 
