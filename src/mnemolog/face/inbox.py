@@ -11,11 +11,13 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from ..adapters.kafka.client import Outgoing
 from ..processors.pipeline.accept import accept
 from ..processors.pipeline.installation import Installation, Partition
 from ..schemas.envelope import Envelope, Position, headers_of
-from ..schemas.errors import ConflictingContent, InvalidInput, LogError, UnknownLog
+from ..schemas.errors import ConflictingContent, InvalidInput, LogError, Undecodable, UnknownLog
 from ..schemas.events import DEAD_LETTERS, DYNAMICS, INBOX, decode
 from ..schemas.rejections import InputRejected
 from ..schemas.scope import Scope
@@ -185,7 +187,7 @@ class Inbox:
 
     def _refused(self, partition: Partition, key: Key) -> InvalidInput:
         """Why it is not on the log, though ingest has passed it."""
-        scope, _, event_id = key
+        scope, event_id = key[0], key[2]
         with self._lock:
             own = self._own.get(key)
         found: tuple[str, InputRejected] | None = None
@@ -196,7 +198,7 @@ class Inbox:
                 continue
             if not isinstance(data, InputRejected):
                 continue
-            if letter.causationid == event_id if own is None else data.offset == own.offset:
+            if _is_about(data, key) if own is None else data.offset == own.offset:
                 found = letter.id, data
         if found is None:
             return InvalidInput("token", f"names an input {event_id!r} that this log has never had", "is it of another one?")
@@ -210,3 +212,17 @@ class Inbox:
 
 def _key(event: Envelope) -> Key:
     return str(event.scope), event.source, event.id
+
+
+class _Named(msgspec.Struct):
+    id: str
+    source: str
+
+
+def _is_about(data: InputRejected, key: Key) -> bool:
+    """Whether a dead letter is the input of that source and id, as far as what was published can be read."""
+    try:
+        named = msgspec.json.decode(b"" if data.value is None else data.value.to_bytes(), type=_Named)
+    except (msgspec.DecodeError, UnicodeDecodeError, Undecodable):
+        return False
+    return (named.source, named.id) == key[1:]
