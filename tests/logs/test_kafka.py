@@ -181,7 +181,7 @@ def test_a_record_lies_where_any_client_would_put_it_and_is_a_cloud_event(servic
             records, _ = client.fetch(INBOX, partition, offset, 1, 5.0)
             assert [record.scope for record in records] == [scope]
         assert len({partition_of(scope, 5) for scope in scopes}) == 5
-        assert dict(headers_of(event))["ce_type"] == b"turn.recorded"
+        assert dict(headers_of(turn("a")))["ce_type"] == b"turn.recorded"
 
 
 def test_a_log_keeps_its_id_and_a_foreign_index_is_refused(services: Services, prefix: str, tmp_path: Path) -> None:

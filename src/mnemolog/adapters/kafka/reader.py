@@ -7,6 +7,7 @@ import asyncio
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import OffsetOutOfRangeError
@@ -29,7 +30,7 @@ _WAIT_MS = 100
 _RECORDED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 
-def consumer_settings(bootstrap: str) -> dict[str, object]:
+def consumer_settings(bootstrap: str) -> dict[str, Any]:
     """What every consumer of ours is made with."""
     return {
         "bootstrap_servers": bootstrap,

@@ -108,7 +108,7 @@ async def _make(admin: AIOKafkaAdminClient, servers: Servers, topics: list[Topic
     if not topics:
         return
     extra = {"min.insync.replicas": "2"} if servers.replication >= 3 else {}
-    response = await admin.create_topics(
+    response: Any = await admin.create_topics(
         [
             NewTopic(
                 servers.topic(topic.name),
@@ -127,7 +127,7 @@ async def _make(admin: AIOKafkaAdminClient, servers: Servers, topics: list[Topic
 
 async def _check_configs(admin: AIOKafkaAdminClient, servers: Servers) -> None:
     forever = {servers.topic(topic.name) for topic in TOPIC_SETTINGS if topic.retention_ms == _FOREVER}
-    responses = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, name) for name in sorted(forever)])
+    responses: Any = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, name) for name in sorted(forever)])
     for response in responses:
         for resource in response.resources:
             code, _message, _kind, name, entries = resource

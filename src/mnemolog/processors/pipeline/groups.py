@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Collection
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.errors import KafkaError
@@ -58,10 +59,14 @@ class GroupShell(ConsumerRebalanceListener):  # type: ignore[misc]
         if self._consumer is not None:
             await self._consumer.stop()
 
-    async def on_partitions_revoked(self, revoked: list[TopicPartition]) -> None:
+    async def on_partitions_revoked(  # pyright: ignore[reportIncompatibleMethodOverride] - it may be a coroutine
+        self, revoked: Collection[TopicPartition]
+    ) -> None:
         await self._stop_lanes()
 
-    async def on_partitions_assigned(self, assigned: list[TopicPartition]) -> None:
+    async def on_partitions_assigned(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, assigned: Collection[TopicPartition]
+    ) -> None:
         await self._stop_lanes()
         if self._consumer is not None and assigned:
             self._consumer.pause(*assigned)

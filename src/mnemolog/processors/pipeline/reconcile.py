@@ -67,7 +67,7 @@ def _count(partition: Partition) -> PartitionSum:
         parked = parked_offsets(connection)
     end = partition.log.end(DYNAMICS)
     decided = _decided(partition, progress)
-    counted = _sort_out(partition, end, progress, parked, decided)
+    counted: dict[str, int] = _sort_out(partition, end, progress, parked, decided)
     seen = inbox.appended + inbox.seen_again + inbox.dead_lettered + inbox.expired + inbox.blank + inbox.waiting
     total = counted.pop("dynamics")
     return PartitionSum(
@@ -95,7 +95,7 @@ def _sort_out(
     partition: Partition, end: int, progress: Progress, parked: Mapping[str, int], decided: bytearray
 ) -> dict[str, int]:
     """Each input below `end` by what became of it: ideally one thing of four."""
-    counted = dict.fromkeys(("dynamics", "decided", "repeated", "parked", "waiting"), 0)
+    counted: dict[str, int] = dict.fromkeys(("dynamics", "decided", "repeated", "parked", "waiting"), 0)
     start = 0
     while start < end:
         chunk = [item for item in partition.log.read(DYNAMICS, start, _CHUNK) if item.offset < end]

@@ -27,6 +27,7 @@ from ..deciding import Decider, ObservedInput, Touched
 from ..parking import Parked, ParkingLot
 from ..windows import IndexPlaces, Windows
 from .core import BATCH
+from .inputs import is_scope, read_input
 from .installation import Partition
 
 __all__ = ["ResolveCore"]
@@ -90,7 +91,8 @@ class ResolveCore:
         self._catch_up()
         self._parking.reload()
         for scope, parked in list(self._parking.scopes.items()):
-            self._try_again(scope, parked)
+            if is_scope(scope):  # else nothing but unreadable records lies there
+                self._try_again(scope, parked)
 
     def _forget(self) -> None:
         """What is loaded may be ahead of what counts, or behind it."""
@@ -179,7 +181,7 @@ class ResolveCore:
         for stored in batch:
             if stored.scope not in self._parking.scopes and firsts.get(stored.offset) is not False:
                 try:
-                    envelope, data = decode(stored.value)
+                    envelope, data = read_input(stored)
                 except LogError as error:
                     if inputs:
                         break  # those before it first
@@ -245,7 +247,7 @@ class ResolveCore:
             if firsts.get(stored.offset) is False:
                 continue
             try:
-                envelope, data = decode(stored.value)
+                envelope, data = read_input(stored)
             except LogError as error:
                 self._parking.park(scope, stored.offset, "", error)
                 return
