@@ -18,13 +18,14 @@ from ...adapters.kafka.client import Outgoing
 from ...adapters.kafka.log import PartitionLog, headers_of
 from ...schemas.envelope import Envelope, Position
 from ...schemas.errors import LogError, ModelUnavailable
-from ...schemas.events import DYNAMICS, OBSERVATIONS, decode
+from ...schemas.events import DYNAMICS, OBSERVATIONS
 from ...schemas.inputs import ErasureRequested, RetractionRequested, Turn
 from ...schemas.times import to_text
 from ..core.ports import Extractor, SeenTurn, Stored
 from ..observing import Observer, observation_envelope
 from ..windows import IndexPlaces, Windows
 from .core import BATCH
+from .inputs import read_input
 from .installation import Partition
 
 __all__ = ["ExtractCore", "observed_until"]
@@ -124,7 +125,7 @@ class ExtractCore:
             if firsts.get(record.offset) is False:
                 continue
             try:
-                found.append(_Readable(record, *decode(record.value)))
+                found.append(_Readable(record, *read_input(record)))
             except LogError as error:
                 _log.error("input at offset %d of partition %d cannot be read: %s", record.offset, record.partition, error)
         return found
