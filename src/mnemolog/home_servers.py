@@ -16,6 +16,7 @@ from .face.inbox import Awaited, Inbox
 from .face.partitions import PartitionFinding
 from .face.ports import Written
 from .processors.core.ports import Embedder
+from .processors.pipeline.inputs import is_scope
 from .processors.pipeline.installation import Installation, Partition
 from .processors.pipeline.operations import stages
 from .projections.parked import parked_offsets
@@ -263,6 +264,8 @@ class ServerHome:
         with partition.store.reading() as (connection, _):
             parked = parked_offsets(connection)
         for scope, offset in parked.items():
+            if not is_scope(scope):
+                continue  # nothing but unreadable records lies there
             waiting = log.read(DYNAMICS, offset, scope=Scope.parse(scope))
             behind += sum(item.offset < stand.decided for item in waiting)
         return behind
