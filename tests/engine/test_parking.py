@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import mnemolog.processors.deciding as deciding
@@ -325,4 +326,16 @@ def test_what_is_hidden_is_not_shown_to_an_extractor_again(tmp_path: Path) -> No
             rig.add([make(hide, scope=ANA, event_id="h", time="2026-03-01T09:00:00.000000Z")], process=False)
             rig.add([turn("2", "I live in Porto.", ANA)])
             assert extractor.windows == [[], ["0"], ["1"]]
+        rig.close()
+
+
+def test_what_waits_for_a_newer_mnemolog_is_no_fault_of_the_log() -> None:
+    rig = memory_rig()
+    try:
+        newer = msgspec.structs.replace(turn("2", scope=ANA), dataschema="urn:mnemolog:turn.recorded:99")
+        rig.add([turn("1", scope=ANA), newer, turn("3", scope=ANA), turn("1", scope=BOB)])
+        assert list(rig.engine.parked) == [str(ANA)]
+        report = rig.verify()
+        assert (report.equal, report.inputs, report.parked, report.problems) == (True, 2, 2, [])
+    finally:
         rig.close()

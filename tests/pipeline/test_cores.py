@@ -26,7 +26,7 @@ from mnemolog.adapters.kafka.log import PartitionLog, headers_of
 from mnemolog.processors.core.ports import Extraction, Extractor, SeenTurn
 from mnemolog.processors.parking import ParkingLot
 from mnemolog.processors.pipeline.core import Core
-from mnemolog.processors.pipeline.installation import Installation
+from mnemolog.processors.pipeline.installation import Installation, Partition
 from mnemolog.processors.pipeline.worker import KINDS, core_of
 from mnemolog.projections.digest import digest_store
 from mnemolog.projections.parked import parked_offsets
@@ -86,9 +86,16 @@ class Rig:
         partitions = [self.installation.partition(number) for number in range(self.installation.partitions)]
         for _ in range(2000):
             done = sum(self.step(kind, partition.number) for kind in KINDS for partition in partitions)
-            if not done and all(p.store.cursor().applied_input >= p.log.end(DYNAMICS) for p in partitions):
+            if not done and all(self._is_done(partition) for partition in partitions):
                 return
         raise AssertionError("the pipeline does not come to an end")
+
+    @staticmethod
+    def _is_done(partition: Partition) -> bool:
+        with partition.log.index.reading() as view:
+            taken = view.next_offset(INBOX)
+        done = partition.store.cursor().applied_input >= partition.log.end(DYNAMICS)
+        return done and taken >= partition.client.end(INBOX, partition.number)
 
     def digests(self, scopes: Sequence[Scope]) -> dict[str, str]:
         names = [str(scope) for scope in scopes]
@@ -270,6 +277,27 @@ def test_an_input_that_cannot_be_read_lets_its_scope_stand_still(installation: I
         assert rig.digests([ana]) == embedded([turn("1", "I live in Porto.", ana)])
         assert list(parked(installation)) == [str(ana)]
         ParkingLot(where.store).release(str(ana))
+
+
+def test_what_lies_on_dynamics_under_no_scope_is_kept_out_and_hinders_nobody(installation: Installation, rig: Rig) -> None:
+    """Also after a restart, which tries again whatever stands still."""
+    with scopes_of_its_own() as (ana, _, _):
+        where = installation.of(ana)
+        strange = turn("2", "I live in Oslo.", ana).to_bytes()
+        try:
+            rig.publish([turn("1", "I live in Porto.", ana)])
+            for key, value in (("", b"\x00"), ("", strange), ("nobody", b""), ("acme/another", strange)):
+                installation.client.send(DYNAMICS, where.number, [Outgoing(key, value, START)])
+            rig.finish()
+            rig.cores.clear()
+            rig.publish([turn("3", "I live in Lima.", ana)])
+            rig.finish()
+            expected = embedded([turn("1", "I live in Porto.", ana), turn("3", "I live in Lima.", ana)])
+            assert rig.digests([ana]) == expected
+            assert set(parked(installation)) == {"", "nobody", "acme/another"}
+        finally:
+            for key in ("", "nobody", "acme/another"):
+                ParkingLot(where.store).release(key)
 
 
 class Listening:

@@ -11,7 +11,7 @@ import msgspec
 from ..processors.core.ports import EventLog
 from ..projections.projector import DecidedInput, Projector
 from ..projections.reader import MissingInput, decided_inputs, records
-from ..schemas.errors import Undecodable
+from ..schemas.errors import NewerVersion, Undecodable
 from ..schemas.events import DYNAMICS, decode
 from ..schemas.scope import Scope
 from .states import NoStates, StateFolder
@@ -112,6 +112,13 @@ class Fold:
                 continue
             try:
                 envelope, _ = decode(record.value)
+            except NewerVersion as error:
+                # Where its scope waits for a newer mnemolog, nothing is wrong with the log.
+                if record.offset >= waits.get(record.scope, end):
+                    self.parked += 1
+                else:
+                    self._add(record.scope, "undecodable", "", record.offset, str(error))
+                continue
             except Undecodable as error:
                 self._add(record.scope, "undecodable", "", record.offset, str(error))
                 continue
