@@ -172,12 +172,13 @@ def poison(round_: Round) -> None:
     round_.note(f"{len(GARBAGE) + 1} bad records in the inbox")
     round_.told(0.5)
     renamed = msgspec.structs.replace(newer, subject=first.partition("/")[2])
-    round_.strange(first, renamed.to_bytes(), stands=True)
-    round_.strange(second, b"\x00\xff garbage", stands=True)
-    round_.strange("", b"\x00\xff garbage", stands=False)
-    round_.strange("no scope", b"", stands=False)
+    round_.strange(first, renamed.to_bytes())
+    round_.strange(second, b"\x00\xff garbage")
+    round_.strange("", b"\x00\xff garbage")
+    round_.strange("no scope", b"")
     round_.note("4 bad records on dynamics")
     round_.told(0.7)
+    round_.met()
     # Whoever starts now meets them, too.
     for kind in ("resolve", "extract", "project"):
         round_.workers.stop(round_.workers.one(kind))

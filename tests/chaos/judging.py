@@ -18,6 +18,7 @@ from mnemolog.processors.core.chain import valid_decisions
 from mnemolog.processors.core.ports import Extractor, Stored
 from mnemolog.processors.pipeline.ingest import IngestCore
 from mnemolog.processors.pipeline.installation import Installation, Partition
+from mnemolog.processors.pipeline.reconcile import reconcile
 from mnemolog.projections.deadlines import deadline_event
 from mnemolog.projections.digest import digest_store
 from mnemolog.projections.store import Store
@@ -70,8 +71,10 @@ def judge(installation: Installation, expected: Expected, extractor: Extractor |
         refused += _refused(partition, wrong)
         appended += len(of_topic.inputs)
         report = check(partition.log, partition.store, state=partition.state).report
-        if not report.equal:
+        broken = [problem for problem in report.problems if problem.scope not in standing]
+        if report.differences or broken:
             wrong.append(f"partition {partition.number}: verify differs: {report.problems} {report.differences}")
+    wrong += [f"reconcile does not hold: {found}" for found in reconcile(installation) if not found.holds or found.waiting]
     if refused < expected.refused:
         wrong.append(f"{refused} dead letters, at least {expected.refused} expected")
     wrong += _story(expected, told, standing)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 import secrets
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from chaos.judging import Expected, judge
 from chaos.model import ModelServer
-from chaos.settled import wait_until_settled
+from chaos.settled import parked, wait_until_settled
 from chaos.story import tell
 from chaos.telling import Teller
 from chaos.workers import KINDS, Workers
@@ -89,12 +90,21 @@ class Round:
         self.installation.client.send_by_scope(INBOX, [Outgoing(scope, value, self.story.inputs[0].time)])
         self._refused += 1
 
-    def strange(self, scope: str, value: bytes, *, stands: bool) -> None:
-        """Puts something into dynamics that no worker wrote; `stands`: that scope stands still there."""
+    def strange(self, scope: str, value: bytes) -> None:
+        """Puts something into dynamics that no worker wrote, where that scope will stand still."""
         number = partition_of(scope, self.installation.partitions)
         self.installation.client.send(DYNAMICS, number, [Outgoing(scope, value, self.story.inputs[0].time)])
-        if stands:
-            self._standing.add(scope)
+        self._standing.add(scope)
+
+    def met(self) -> None:
+        """Waits until every scope that will stand still does."""
+        deadline = time.monotonic() + _SETTLE_SECONDS
+        numbers = range(self.installation.partitions)
+        while self._standing - {scope for number in numbers for scope in parked(self.installation.partition(number))}:
+            self._look()
+            if time.monotonic() > deadline:
+                raise TimeoutError("not every scope stands still that should")
+            time.sleep(0.1)
 
     # -- the round itself ----------------------------------------------------------------------------------------------
 
@@ -149,7 +159,7 @@ def play(
             wrong = round_.play(fault)
         except Exception as error:
             said = [f"worker {each.name} said:\n{text[-2000:]}" for each in round_.workers.running if (text := each.said())]
-            wrong = [f"{type(error).__name__}: {error}", *said]
+            wrong = ["".join(traceback.format_exception(error)), *said]
         if round_.model is not None:
             round_.note(f"the model was asked {round_.model.asked} times")
         return round_.notes, wrong
