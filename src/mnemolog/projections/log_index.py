@@ -297,6 +297,13 @@ class _Index:
             said = _inputs.c.turn == _short(str(envelope.data.get("target_id")))
             self._connection.execute(sa.update(_inputs).where(*here, said).values(hidden_at=record.offset))
 
+    def _note_new(self, place: tuple[str, Key], found: tuple[int, str]) -> None:
+        """What was looked up and not there is what is written now; else what may be there from before counts."""
+        if place in self._looked_up and self._looked_up[place] is None:
+            self._looked_up[place] = found
+        else:
+            self._looked_up.pop(place, None)
+
     def _fold_decisions(self, records: Sequence[Stored]) -> None:
         before = self.heads(list(dict.fromkeys(record.scope for record in records)))
         heads = dict(before)
@@ -305,7 +312,7 @@ class _Index:
             try:
                 for valid in valid_decisions((record,), heads):
                     key = (record.scope, valid.envelope.source, valid.envelope.id)
-                    self._looked_up.pop((CHANGES, key), None)
+                    self._note_new((CHANGES, key), (record.offset, valid.hash))
                     seen.append({"topic": _number(CHANGES), "key": _key(key), "position": record.offset, "content": valid.hash})
             except Undecodable:
                 continue

@@ -4,7 +4,7 @@ memory. Decisions keep dynamics order and are one to one with inputs, so each to
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
@@ -94,12 +94,18 @@ class DecidedReader:
         self._heads: MutableMapping[str, str] | None = None
         self._inputs: _Inputs | None = None
         self._observations: Observations[str] | None = None
+        self._ahead = CHUNK
         self.next_changes = start_changes
 
     def read(self, end_changes: int | None = None) -> Iterator[DecidedInput]:
         """What follows, up to `end_changes` (default: the end of the topic)."""
         for record in records(self._log, CHANGES, self.next_changes, end_changes, scope=self._scope):
             yield from self.take(record)
+
+    def take_all(self, batch: Sequence[Stored]) -> list[DecidedInput]:
+        """What some records of the changes topic decide; no more is read of the other topics than goes with them."""
+        self._ahead = max(min(len(batch), CHUNK), 1)
+        return [item for record in batch for item in self.take(record)]
 
     def take(self, record: Stored) -> Iterator[DecidedInput]:
         """What a record of the changes topic decides: nothing where it does not count. Records are given in log order."""
@@ -116,6 +122,7 @@ class DecidedReader:
         if self._inputs is None or self._observations is None:
             self._inputs = _Inputs(self._log, where.offset, self._scope)
             self._observations = Observations(self._log, where.offset, self._scope, _extractor_name)
+        self._inputs.ahead = self._observations.ahead = self._ahead
         key = valid.stored.scope
         stored = self._inputs.at(where.offset)
         try:
@@ -171,9 +178,10 @@ class _Ahead:
         self._at = start
         self._chunk: deque[Stored] = deque()
 
-    def peek(self) -> Stored | None:
+    def peek(self, ahead: int) -> Stored | None:
+        """`ahead`: how many to read at a time."""
         if not self._chunk:
-            self._chunk.extend(self._log.read(self._topic, self._at, CHUNK, scope=self._scope))
+            self._chunk.extend(self._log.read(self._topic, self._at, ahead, scope=self._scope))
             if not self._chunk:
                 return None
             self._at = self._chunk[-1].offset + 1
@@ -190,9 +198,10 @@ class _Inputs:
         self._log = log
         self._ahead = _Ahead(log, DYNAMICS, start, scope)
         self._reached = start
+        self.ahead = CHUNK
 
     def at(self, offset: int) -> Stored | None:
-        while self._reached <= offset and (record := self._ahead.peek()) is not None and record.offset <= offset:
+        while self._reached <= offset and (record := self._ahead.peek(self.ahead)) is not None and record.offset <= offset:
             self._reached = record.offset + 1
             self._ahead.drop()
             if record.offset == offset:
@@ -216,6 +225,7 @@ class Observations(Generic[_T]):
         self._decode = read
         self._indexed: OrderedDict[str, tuple[int, dict[str, _T]]] = OrderedDict()
         self._ahead = _Ahead(log, OBSERVATIONS, self._place(log, input_offset), scope)
+        self.ahead = CHUNK
         self._passed: OrderedDict[tuple[str, str], _T] = OrderedDict()
         self._next: tuple[tuple[str, str], int, _T] | None = None
 
@@ -250,7 +260,7 @@ class Observations(Generic[_T]):
     def _look(self) -> tuple[tuple[str, str], int, _T] | None:
         """The next observation, still to be taken."""
         if self._next is None:
-            record = self._ahead.peek()
+            record = self._ahead.peek(self.ahead)
             if record is None:
                 return None
             self._ahead.drop()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from .dialect import upsert
+from .postgres import pipelined
 from .store import Store
 from .tables import Tables
 
@@ -63,22 +63,21 @@ class ResolverState:
             if any(stored.get(name, 0) != getattr(before, field) for field, name in _NAMES.items()):
                 return False
             ids = self._store.scope_ids(connection, sorted({scope for scope, _ in states} | set(heads)))
-            dialect = connection.dialect.name
+            statements = self._store.statements(t)
             kept = [
                 {"scope_id": ids[scope], "key": key, "blob": blob} for (scope, key), blob in states.items() if blob is not None
             ]
             gone = [{"b_scope": ids[scope], "b_key": key} for (scope, key), blob in states.items() if blob is None]
-            if kept:
-                connection.execute(upsert(t.resolver_state, dialect), kept)
-            if gone:
-                r = t.resolver_state.c
-                here = (r.scope_id == sa.bindparam("b_scope"), r.key == sa.bindparam("b_key"))
-                connection.execute(sa.delete(t.resolver_state).where(*here), gone)
-            if heads:
-                rows = [{"scope_id": ids[scope], "head": head} for scope, head in heads.items()]
-                connection.execute(upsert(t.heads, dialect), rows)
-            offsets = [{"name": name, "value": getattr(after, field)} for field, name in _NAMES.items()]
-            connection.execute(upsert(t.offsets, dialect), offsets)
+            with pipelined(connection):
+                if kept:
+                    statements.state_set.run(connection, kept)
+                if gone:
+                    statements.state_dropped.run(connection, gone)
+                if heads:
+                    rows = [{"scope_id": ids[scope], "head": head} for scope, head in heads.items()]
+                    statements.head_set.run(connection, rows)
+                offsets = [{"name": name, "value": getattr(after, field)} for field, name in _NAMES.items()]
+                statements.offset_set.run(connection, offsets)
         return True
 
 

@@ -13,6 +13,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import msgspec
 
@@ -273,8 +274,17 @@ class PartitionLog:
     def read(
         self, topic: str, start: int = 0, limit: int | None = None, *, partition: int = 0, scope: Scope | None = None
     ) -> Iterator[Stored]:
-        end = self.end(topic, partition=partition)
-        return self._records(topic, max(start, 0), end, limit, None if scope is None else str(scope))
+        check_topic(topic, partition)
+        self._check_open()
+        start, found = max(start, 0), list[Stored]()
+        if limit is not None and scope is None:
+            # As many as are asked for need no look at the topic's end, and most of the time they were fetched ahead.
+            found, start = self._client.fetch(topic, self._partition, start, min(limit, _CHUNK))
+            limit -= len(found)
+            if not limit:
+                return iter(found)
+        end = self._client.end(topic, self._partition)
+        return chain(found, self._records(topic, start, end, limit, None if scope is None else str(scope)))
 
     def _records(self, topic: str, start: int, end: int, limit: int | None, scope: str | None) -> Iterator[Stored]:
         left = end if limit is None else limit

@@ -89,7 +89,7 @@ class ProjectCore:
             self._vectors_again = time.monotonic() + self._vectors_pause.after(error)
 
     def _apply(self, reader: DecidedReader, records: list[Stored], reached: int) -> None:
-        items = [item for record in records for item in reader.take(record)]
+        items = reader.take_all(records)
         reader.next_changes = reached
         if not records:
             return

@@ -8,7 +8,7 @@ that finds its decision stale, or the stored state moved, forgets what it has lo
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
 import msgspec
@@ -16,7 +16,7 @@ import msgspec
 from ...projections.reader import DecidedReader, records
 from ...projections.resolver_state import Progress, ResolverState
 from ...schemas.envelope import Position
-from ...schemas.errors import LogError, StaleDecision
+from ...schemas.errors import LogError, StaleDecision, Undecodable
 from ...schemas.events import DYNAMICS, OBSERVATIONS, decode
 from ...schemas.inputs import ReextractRequested
 from ...schemas.observations import ExtractionFailed, Observation
@@ -40,6 +40,21 @@ class Moved(Exception):
 _Observed = Observation | ExtractionFailed
 
 
+class _Place(msgspec.Struct):
+    position: str
+
+
+_READ_PLACE = msgspec.json.Decoder(_Place).decode
+
+
+def _is_of(observation: Stored, before: int) -> bool:
+    """Whether it is of an input below that dynamics offset; the rest of it is not read."""
+    try:
+        return Position.parse(_READ_PLACE(observation.value).position).offset < before
+    except (msgspec.DecodeError, Undecodable):
+        return False
+
+
 class ResolveCore:
     """Decides one partition's inputs."""
 
@@ -54,6 +69,7 @@ class ResolveCore:
         self._next_input = 0
         self._observed: dict[int, tuple[int, _Observed]] = {}
         self._next_observation = 0
+        self._firsts: dict[int, bool] = {}
         self._settling: dict[str, tuple[int, Parked | None]] = {}
 
     @property
@@ -100,6 +116,7 @@ class ResolveCore:
         self._decider.forget()
         self._inputs.clear()
         self._observed.clear()
+        self._firsts.clear()
         self._settling.clear()
 
     def _catch_up(self) -> None:
@@ -153,12 +170,12 @@ class ResolveCore:
         waiting = any(record.offset in self._observed for record in islice(self._inputs, 1))
         found, reached = self._log.follow(OBSERVATIONS, self._next_observation, BATCH, 0.0 if waiting else timeout)
         for record in found:
+            if _is_of(record, before=self._now().applied_input):
+                continue  # decided long ago: it is read again where the state was folded anew
             envelope, data = decode(record.value)
             if envelope.position is None or not isinstance(data, Observation | ExtractionFailed):
                 raise LogError(f"offset {record.offset} of {record.topic}: {envelope.type} is not an observation of an input")
-            offset = Position.parse(envelope.position).offset
-            if offset >= self._now().applied_input:
-                self._observed.setdefault(offset, (record.offset, data))
+            self._observed.setdefault(Position.parse(envelope.position).offset, (record.offset, data))
         self._next_observation = reached
         if found:
             self._take_inputs()
@@ -176,7 +193,7 @@ class ResolveCore:
         reached, observed = self._now().applied_input, self._now().next_observations
         if not batch:
             return [], reached, observed
-        firsts = self._log.first_offsets(batch)
+        firsts = self._first_of(batch)
         inputs: list[ObservedInput] = []
         for stored in batch:
             if stored.scope not in self._parking.scopes and firsts.get(stored.offset) is not False:
@@ -196,8 +213,16 @@ class ResolveCore:
             if known is not None:
                 observed = known[0] + 1
             reached = stored.offset + 1
+            self._firsts.pop(stored.offset, None)
             self._inputs.popleft()
         return inputs, reached, observed
+
+    def _first_of(self, batch: Sequence[Stored]) -> Mapping[int, bool]:
+        """Which of them repeat an earlier record. What is observed does not; the others are looked up, once."""
+        unknown = [record for record in batch if record.offset not in self._observed and record.offset not in self._firsts]
+        if unknown:
+            self._firsts |= self._log.first_offsets(unknown)
+        return self._firsts
 
     def _about(self, stored: Stored, data: msgspec.Struct) -> SeenTurn | None:
         return self._windows.turn(stored, data.turn_id) if isinstance(data, ReextractRequested) else None
