@@ -11,7 +11,18 @@ import pytest
 
 from mnemolog import AsyncMemory, Memory
 from mnemolog.processors.core.ports import Extraction, SeenTurn
-from mnemolog.schemas.errors import Closed, ConflictingContent, InvalidInput, ModelUnavailable, NotFound, UnknownField
+from mnemolog.schemas.errors import (
+    Closed,
+    ConflictingContent,
+    InvalidInput,
+    Lagging,
+    ModelUnavailable,
+    NotFound,
+    UnknownField,
+    UnknownLog,
+)
+from mnemolog.schemas.scope import Scope
+from mnemolog.schemas.tokens import inbox_token
 
 AT = "2026-03-02T09:00:00+01:00"
 
@@ -318,3 +329,27 @@ def test_the_async_face_has_every_method_and_shares_the_engine(tmp_path: Path) -
             return [found[0].slots[0].value.shown for found in forms]
 
     assert asyncio.run(talk()) == [f"Town{n}" for n in range(10)]
+
+
+def test_a_token_is_waited_for(anywhere: Memory) -> None:
+    receipt = anywhere.add("I live in Lisbon.", user_id="42")
+    anywhere.wait(receipt.position)
+    rows = anywhere.forms(user_id="42", wait=False)
+    assert (rows.behind, [slot.value.shown for form in rows for slot in form.slots]) == (0, ["Lisbon"])
+    with pytest.raises(UnknownLog):
+        anywhere.wait("another@1:0:0")
+    with pytest.raises(InvalidInput) as caught:
+        anywhere.wait("yesterday")
+    assert caught.value.field == "token"
+    with pytest.raises(InvalidInput, match="this log"):
+        anywhere.wait(inbox_token(Scope("default", "user:42"), "mnemolog", "nobody"))
+    with pytest.raises(InvalidInput):
+        anywhere.wait(7)  # type: ignore[arg-type]
+
+
+def test_what_waits_for_a_model_is_named(tmp_path: Path) -> None:
+    with Memory(tmp_path / "home", extractor=Down(), embedder=False) as memory:
+        receipt = memory.add("I live in Lisbon.", user_id="1")
+        with pytest.raises(Lagging) as caught:
+            memory.wait(receipt.position, 0.1)
+        assert caught.value.laggards == {"read models": 1}
