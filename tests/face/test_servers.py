@@ -4,6 +4,7 @@ configuration."""
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from mnemolog import Memory, Servers
+from mnemolog.adapters.embedders.use import UseEmbedder
 from mnemolog.adapters.kafka.client import Outgoing
 from mnemolog.processors.core.ports import Embedder
 from mnemolog.processors.pipeline.installation import Installation
@@ -162,6 +164,18 @@ def test_an_id_with_other_content_is_refused_before_and_after_ingest(servers: Se
             assert second.add_events([turn("m1", "I live in Lisbon.")]).fresh == 0
             assert second.process() == 0
         assert second.stats()["dynamics"] == 1
+
+
+def test_the_program_of_the_page_on_servers_runs(
+    servers: Servers, installation: Installation, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "services.md"
+    [program] = re.findall(r"^```py\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    for name in ("kafka", "database", "prefix"):
+        monkeypatch.setenv(f"MNEMOLOG_{name.upper()}", getattr(servers, name))
+    with Running(installation, embedder=UseEmbedder()):
+        exec(compile(program, str(page), "exec"), {"__name__": "__docs__"})  # noqa: S102
+    assert capsys.readouterr().out.splitlines()[1:] == ["['Lisbon']"]
 
 
 # -- workers that are not there ----------------------------------------------------------------------------------------
