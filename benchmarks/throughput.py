@@ -1,7 +1,8 @@
 """How many turns a second each kind of worker gets through alone, from a backlog, and all of them together, as processes.
 
-A rate is taken between a tenth of the backlog and its end, so that neither the start of a process nor the joining of its group
-counts; the processor time is that of the same stretch.
+The rate of one alone is taken between a tenth of the backlog and its end, so that neither the start of a process nor the
+joining of its group counts; workers that are up already are timed from the first turn that is published. The processor time is
+that of the same stretch.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import asyncio
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
+import sqlalchemy as sa
 from aiokafka import AIOKafkaProducer
 from bench import Row, event_of
 from confluent_kafka import Consumer as KafkaConsumer
@@ -83,13 +86,14 @@ def together(site: Site, turns: int, workers: int, *options: str) -> Rate:
         warm = 20 * PARTITIONS
         backlog(site, 0, warm)
         until(lambda: site.applied() >= warm, "the first turns are visible")
+        done = site.applied if options else partial(indexed, site)
+        at, used = time.perf_counter(), _cpu(programs)
         backlog(site, warm, turns)
-        done = site.applied if options else lambda: min(site.applied(), indexed(site))
-        rates = _rate(programs, done, warm, warm + turns, "all")
+        until(lambda: _cpu(programs) > 0 and done() >= warm + turns, "all turns are visible")
+        return Rate(turns / (time.perf_counter() - at), (_cpu(programs) - used) / turns * 1e3)
     finally:
         for program in programs:
             program.stop()
-    return rates
 
 
 def backlog(site: Site, first: int, count: int) -> None:
@@ -106,13 +110,21 @@ def backlog(site: Site, first: int, count: int) -> None:
 
 
 def indexed(site: Site) -> int:
-    """Inputs whose vectors are there, over all partitions."""
+    """Inputs behind which every turn that gets a vector has one, over all partitions."""
     done = 0
     for number in range(PARTITIONS):
-        with site.installation.partition(number).store.reading() as (connection, _):
-            query = store_meta.select().where(store_meta.c.name.startswith("vectors:"))
-            done += sum(int(value) for _, value in connection.execute(query))
+        store = site.installation.partition(number).store
+        with store.reading() as (connection, t):
+            noted = connection.execute(sa.select(store_meta.c.value).where(store_meta.c.name.startswith("vectors:"))).scalar()
+            wanted = sa.select(sa.func.max(t.turns.c.position)).where(t.turns.c.hidden == 0, t.turns.c.folded == 0)
+            last = connection.execute(wanted).scalar()
+            stands = int(noted or 0)
+            done += stands if last is None or stands <= last else store.read_offsets(connection, t)["dynamics"]
     return done
+
+
+def _cpu(programs: Sequence[Program]) -> float:
+    return sum(program.cpu() for program in programs)
 
 
 def drained(program: Program, progress: Callable[[], int], count: int, what: str) -> Rate:
@@ -127,14 +139,14 @@ def _rate(programs: Sequence[Program], progress: Callable[[], int], start: int, 
     def under_way() -> bool:
         """The last look before a tenth is done is what the rate counts from."""
         nonlocal first, at, used
-        moment, cpu, done = time.perf_counter(), sum(program.cpu() for program in programs), progress()
+        moment, cpu, done = time.perf_counter(), _cpu(programs), progress()
         if done <= began:
             first, at, used = done, moment, cpu
         return done > began
 
     until(under_way, f"{what} begins")
-    until(lambda: sum(program.cpu() for program in programs) > 0 and progress() >= end, f"{what} is done")
-    took, used = time.perf_counter() - at, sum(program.cpu() for program in programs) - used
+    until(lambda: _cpu(programs) > 0 and progress() >= end, f"{what} is done")
+    took, used = time.perf_counter() - at, _cpu(programs) - used
     return Rate((end - first) / took, used / (end - first) * 1e3)
 
 
