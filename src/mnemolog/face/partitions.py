@@ -36,7 +36,8 @@ class _Made(NamedTuple):
     recall: Recall
     vectors: VectorStore | None
     follows: VectorIndexer | None
-    """Fills the index of this process from the database."""
+    """Fills the index of this process from the database; one thread at a time, which holds `following`."""
+    following: threading.Lock
 
 
 def cache_folder() -> Path:
@@ -87,14 +88,14 @@ class PartitionFinding:
     def refresh(self, number: int, seconds: float) -> None:
         """Takes over what was indexed meanwhile, for so long at most; what is left over is found by its words."""
         made = self._of(number)
-        if made.follows is None or not self._lock.acquire(timeout=seconds):
+        if made.follows is None or not made.following.acquire(timeout=seconds):
             return
         try:
             until = time.monotonic() + seconds
             while made.follows.step() and time.monotonic() < until:
                 pass
         finally:
-            self._lock.release()
+            made.following.release()
 
     def has_vector(self, number: int, scope: str, offset: int) -> bool:
         """Whether the turn at that dynamics offset is found by its vector, if it is ever to be."""
@@ -137,13 +138,13 @@ class PartitionFinding:
         embedder, registry = self._embedder, self._installation.registry
         reader = LiveReader(partition.store, partition.log)
         if embedder is None:
-            return _Made(Recall(reader, registry=registry), None, None)
+            return _Made(Recall(reader, registry=registry), None, None, threading.Lock())
         if self._installation.servers.qdrant:
             there = qdrant_of(self._installation, embedder, partition.number)
-            return _Made(Recall(reader, embedder, there, registry), there, None)
+            return _Made(Recall(reader, embedder, there, registry), there, None, threading.Lock())
         self.check(partition)
         vectors, follows = self._local(partition.store, partition.number, embedder)
-        return _Made(Recall(reader, embedder, vectors, registry), vectors, follows)
+        return _Made(Recall(reader, embedder, vectors, registry), vectors, follows, threading.Lock())
 
     def _local(self, store: Store, number: int, embedder: Embedder) -> tuple[VectorStore, VectorIndexer | None]:
         """An index in the cache folder; where another process has it, or there can be none, the vectors are scanned."""

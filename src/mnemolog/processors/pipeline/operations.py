@@ -140,7 +140,9 @@ def _aged(item: StageLag, now: datetime) -> StageLag:
 def _between(partition: Partition, stage: str, topic: str, position: int, end: int) -> StageLag:
     """By the offsets of a topic."""
     behind = max(end - position, 0)
-    first = next(iter(partition.log.read(topic, position, 1)), None) if behind else None
+    # What nobody took in for a week is not in the inbox any more.
+    start = max(position, partition.client.begin(topic, partition.number)) if behind else position
+    first = next(iter(partition.log.read(topic, start, 1)), None) if behind else None
     oldest = "" if first is None else first.recorded
     return StageLag(stage=stage, partition=partition.number, position=position, behind=behind, oldest=oldest)
 
