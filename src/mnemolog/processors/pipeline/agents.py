@@ -15,7 +15,7 @@ from typing import Any
 import faust
 
 from ...settings import Servers
-from .lanes import TRANSIENT, Fault, Lane, MakeCore
+from .lanes import STEP_SECONDS, TRANSIENT, Fault, Lane, MakeCore
 
 __all__ = ["FaustShell"]
 
@@ -28,6 +28,14 @@ class _FaustLane(Lane):
     def __init__(self, kind: str, number: int, make: MakeCore) -> None:
         super().__init__(kind, number, make)
         self.lock = asyncio.Lock()
+        self.reached = -1
+        """Where its core was seen to stand; it may be further on."""
+
+    def work(self, timeout: float) -> int:
+        """A step, and where that leads."""
+        done = self.step(timeout)
+        self.reached = self.position()
+        return done
 
 
 class FaustShell:
@@ -108,9 +116,10 @@ class FaustShell:
         async with lane.lock:
             while not self._stopping and self._lanes.get(number) is lane:
                 try:
-                    if until is not None and await asyncio.to_thread(lane.position) >= until:
+                    if until is not None and lane.reached >= until:
                         return
-                    if not await asyncio.to_thread(lane.step, 0.0) and until is None:
+                    # What wakes it up may be there a little sooner than what the core reads for itself.
+                    if not await asyncio.to_thread(lane.work, 0.0 if until is None else STEP_SECONDS) and until is None:
                         return
                 except TRANSIENT as error:
                     await asyncio.sleep(lane.pause.after(error))

@@ -13,13 +13,13 @@ from collections.abc import Callable
 from ...schemas.errors import Closed, ModelUnavailable, Unavailable
 from .core import Core
 
-__all__ = ["TRANSIENT", "Fault", "Lane", "Pause", "ThreadLane"]
+__all__ = ["STEP_SECONDS", "TRANSIENT", "Fault", "Lane", "Pause", "ThreadLane"]
 
 _log = logging.getLogger("mnemolog.worker")
 
 TRANSIENT = (Unavailable, ModelUnavailable)
 """Errors that pass by themselves."""
-_STEP_SECONDS = 0.25
+STEP_SECONDS = 0.25
 """The longest wait of a step: so soon a stop is noticed."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 
@@ -114,7 +114,7 @@ class ThreadLane(Lane):
     def _run(self) -> None:
         while not self._stop.is_set():
             try:
-                self.step(_STEP_SECONDS)
+                self.step(STEP_SECONDS)
             except TRANSIENT as error:
                 self._stop.wait(self.pause.after(error))
             except Closed as error:
