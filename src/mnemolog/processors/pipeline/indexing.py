@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
-from typing import TYPE_CHECKING
 
 import numpy as np
 import sqlalchemy as sa
@@ -22,8 +21,6 @@ from .installation import Installation, Partition
 if TYPE_CHECKING:
     from ...adapters.vectors.qdrant import QdrantVectors
 
-if TYPE_CHECKING:
-    
 __all__ = ["VECTORS", "DatabaseVectors", "indexer_of", "qdrant_of"]
 
 
@@ -85,7 +82,6 @@ def qdrant_of(installation: Installation, embedder: Embedder, partition: int) ->
     """A partition's share of the collection on the Qdrant server that the settings name."""
     from ...adapters.vectors.qdrant import QdrantVectors
 
-    
     servers = installation.servers
     return QdrantVectors(
         servers.qdrant,
