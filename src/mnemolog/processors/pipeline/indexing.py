@@ -28,10 +28,6 @@ VECTORS = "vectors:"
 """Before an embedder's name: how far the vectors in the database go, among the facts about the store."""
 
 
-_NOTE = "vectors:"
-"""What the notes of how far vectors go begin with, in the table of facts about a store."""
-
-
 class DatabaseVectors:
     """A VectorStore that keeps only how far the vectors table goes: the vectors themselves lie there.
 
@@ -40,8 +36,8 @@ class DatabaseVectors:
     """
 
     def __init__(self, store: Store, embedder: str, *, replace: bool = False) -> None:
-        self._store, self._name = store, _NOTE + embedder
-        query = sa.select(store_meta.c.name, store_meta.c.value).where(store_meta.c.name.startswith(_NOTE, autoescape=True))
+        self._store, self._name = store, VECTORS + embedder
+        query = sa.select(store_meta.c.name, store_meta.c.value).where(store_meta.c.name.startswith(VECTORS, autoescape=True))
         with store.reading() as (connection, _):
             noted = {str(name): int(value) for name, value in connection.execute(query)}
         self._next = noted.pop(self._name, 0)
@@ -49,7 +45,7 @@ class DatabaseVectors:
             with store.writing() as (connection, _):
                 connection.execute(sa.delete(store_meta).where(store_meta.c.name.in_(noted)))
         elif noted:
-            other = min(noted).removeprefix(_NOTE)
+            other = min(noted).removeprefix(VECTORS)
             raise EmbedderMismatch(
                 f"the database holds vectors of {other!r}, but the embedder is {embedder!r}: start the project worker with "
                 "that one, or once with --replace-vectors, and every turn gets a vector of the new one"
