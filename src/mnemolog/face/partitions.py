@@ -77,8 +77,8 @@ class PartitionFinding:
         if names and self._embedder.name not in names:
             raise EmbedderMismatch(
                 f"the vectors of partition {partition.number} are of {', '.join(map(repr, names))}, but questions would be "
-                f"embedded with {self._embedder.name!r}: use the embedder that the project worker uses, or run that one with "
-                "this embedder"
+                f"embedded with {self._embedder.name!r}: use the embedder that the project worker uses, or start that one with "
+                "this one and --replace-vectors"
             )
 
     def recall(self, number: int) -> Recall:
