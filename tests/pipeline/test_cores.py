@@ -23,9 +23,10 @@ from engine.talk import examples, extractor, memory_rig, steps, tell
 from engine.test_parking import a_bug_about
 from mnemolog.adapters.kafka.client import Outgoing
 from mnemolog.adapters.kafka.log import PartitionLog, headers_of
-from mnemolog.processors.core.ports import Extraction, Extractor, SeenTurn
+from mnemolog.processors.core.ports import Extraction, Extractor, SeenTurn, Stored
 from mnemolog.processors.parking import ParkingLot
 from mnemolog.processors.pipeline.core import Core
+from mnemolog.processors.pipeline.inputs import read_input
 from mnemolog.processors.pipeline.installation import Installation, Partition
 from mnemolog.processors.pipeline.worker import KINDS, core_of
 from mnemolog.projections.digest import digest_store
@@ -33,7 +34,7 @@ from mnemolog.projections.parked import parked_offsets
 from mnemolog.projections.projector import Projector
 from mnemolog.projections.resolver_state import ResolverState
 from mnemolog.schemas.envelope import Envelope
-from mnemolog.schemas.errors import ModelUnavailable, Unavailable
+from mnemolog.schemas.errors import ModelUnavailable, NewerVersion, Unavailable
 from mnemolog.schemas.events import CHANGES, DYNAMICS, INBOX, OBSERVATIONS, make
 from mnemolog.schemas.inputs import ErasureRequested, ReextractRequested, RetractionRequested
 from mnemolog.schemas.scope import Scope
@@ -298,6 +299,62 @@ def test_what_lies_on_dynamics_under_no_scope_is_kept_out_and_hinders_nobody(ins
         finally:
             for key in ("", "nobody", "acme/another"):
                 ParkingLot(where.store).release(key)
+
+
+def without_oslo(stored: Stored) -> tuple[Envelope, Any]:
+    """An older mnemolog, to which turns about Oslo are of a newer version."""
+    if b"Oslo" in stored.value:
+        raise NewerVersion("of a version that is not known here")
+    return read_input(stored)
+
+
+@pytest.mark.parametrize("first", ["resolve", "extract", "both"])
+def test_what_only_a_newer_mnemolog_can_read_goes_on_with_it(installation: Installation, rig: Rig, first: str) -> None:
+    """Whichever worker is newer first, and though the old ones have passed the input over long ago."""
+
+    with scopes_of_its_own() as (ana, bob, _), pytest.MonkeyPatch.context() as patched:
+        where = installation.of(ana)
+        talk_of = ["I live in Porto.", "I live in Oslo.", "I like tea."]
+        events = [turn(str(number), said, ana) for number, said in enumerate(talk_of)]
+        events += [turn(str(number), said, bob) for number, said in enumerate(("I live in Rome.", "I like tea."))]
+        patched.setattr(extract, "read_input", without_oslo)
+        patched.setattr(resolve, "read_input", without_oslo)
+        rig.publish(events)
+        rig.finish()
+        assert list(parked(installation)) == [str(ana)]
+        assert rig.digests([ana, bob]) == embedded([events[0], *events[3:]])
+        rig.cores.clear()
+        patched.setattr(resolve, "read_input", read_input)
+        if first == "resolve":
+            rig.finish()
+            assert list(parked(installation)) == [str(ana)]
+            rig.cores = {key: core for key, core in rig.cores.items() if not isinstance(core, extract.ExtractCore)}
+        patched.setattr(extract, "read_input", read_input)
+        if first == "extract":
+            rig.step("extract", where.number)
+        later = turn("3", "I live in Lima.", ana)
+        rig.publish([later])
+        rig.finish()
+        rig.step("resolve", where.number)
+        assert parked(installation) == {}
+        assert rig.digests([ana, bob]) == embedded([*events, later])
+
+
+def test_extraction_that_is_older_than_resolution_holds_up_and_loses_nothing(installation: Installation, rig: Rig) -> None:
+    with scopes_of_its_own() as (ana, _, _), pytest.MonkeyPatch.context() as patched:
+        talk_of = ["I live in Oslo.", "I live in Rome.", "I like tea."]
+        events = [turn(str(number), said, ana) for number, said in enumerate(talk_of)]
+        patched.setattr(extract, "read_input", without_oslo)
+        number = installation.of(ana).number
+        rig.publish(events)
+        for kind in ("ingest", "extract", "resolve") * 5:
+            rig.step(kind, number)
+        patched.setattr(extract, "read_input", read_input)
+        for core in ("extract", "resolve"):
+            rig.step(core, number)
+        rig.cores.clear()
+        rig.finish()
+        assert rig.digests([ana]) == embedded(events)
 
 
 class Listening:

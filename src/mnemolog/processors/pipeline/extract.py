@@ -27,6 +27,7 @@ from ..windows import IndexPlaces, Windows
 from .core import BATCH
 from .inputs import read_input
 from .installation import Partition
+from .skipped import skipped
 
 __all__ = ["ExtractCore", "observed_until"]
 
@@ -60,6 +61,7 @@ class ExtractCore:
         self._windows = Windows(partition.log, IndexPlaces(partition.log.index), extractor.window)
         self._observer = Observer(extractor, self._windows)
         self._next: int | None = None
+        self._owed: list[Stored] = []
         self._ahead: dict[int, Envelope] = {}
         at_once: int = getattr(extractor, "concurrency", 1)
         self._pool = None if at_once < 2 else ThreadPoolExecutor(at_once, thread_name_prefix="mnemolog-extract")
@@ -71,12 +73,15 @@ class ExtractCore:
     @property
     def position(self) -> int:
         if self._next is None:
-            self._next = observed_until(self._log)
+            reached = observed_until(self._log)
+            self._owed = skipped(self._partition, reached)
+            self._next = reached
         return self._next
 
     def step(self, timeout: float) -> int:
         start = self.position
-        records, reached = self._log.follow(DYNAMICS, start, BATCH, timeout)
+        owed = self._owed[:BATCH]
+        records, reached = (owed, start) if owed else self._log.follow(DYNAMICS, start, BATCH, timeout)
         if not records:
             self._next = reached
             return 0
@@ -89,7 +94,11 @@ class ExtractCore:
             self._windows.clear()
             self._ahead.clear()
             raise
-        self._next = reached if done is None else done
+        if owed:
+            behind = owed[-1].offset + 1 if done is None else done
+            self._owed = [record for record in self._owed if record.offset >= behind]
+        else:
+            self._next = reached if done is None else done
         self._windows.trim()
         if waits_for is not None:
             raise waits_for
@@ -174,13 +183,17 @@ def _by_scope(work: Sequence[_Readable]) -> list[list[_Readable]]:
 
 
 def observed_until(log: PartitionLog) -> int:
-    """The dynamics offset behind the last input that has an observation."""
-    end = log.end(OBSERVATIONS)
-    while end > 0:
-        start = max(end - 1, 0)
-        for record in reversed(list(log.read(OBSERVATIONS, start))):
-            position = Envelope.from_bytes(record.value).position
+    """The dynamics offset behind the last input that has an observation. Some of the last records may be of earlier inputs:
+    observed late, or twice."""
+    end, reached = log.end(OBSERVATIONS), 0
+    while end > 0 and not reached:
+        start = max(end - BATCH, 0)
+        for record in log.read(OBSERVATIONS, start, end - start):
+            try:
+                position = Envelope.from_bytes(record.value).position
+            except LogError:
+                continue
             if position is not None:
-                return Position.parse(position).offset + 1
+                reached = max(reached, Position.parse(position).offset + 1)
         end = start
-    return 0
+    return reached

@@ -71,6 +71,8 @@ class ResolveCore:
         self._next_observation = 0
         self._firsts: dict[int, bool] = {}
         self._settling: dict[str, tuple[int, Parked | None]] = {}
+        self._unobserved: set[str] = set()
+        """Scopes that stand still until extraction, which passed them over, comes back to them."""
 
     @property
     def topic(self) -> str:
@@ -118,6 +120,7 @@ class ResolveCore:
         self._observed.clear()
         self._firsts.clear()
         self._settling.clear()
+        self._unobserved.clear()
 
     def _catch_up(self) -> None:
         """Applies the decisions behind the stored state: those of a resolver that died, or of another one."""
@@ -169,14 +172,19 @@ class ResolveCore:
         self._take_inputs()
         waiting = any(record.offset in self._observed for record in islice(self._inputs, 1))
         found, reached = self._log.follow(OBSERVATIONS, self._next_observation, BATCH, 0.0 if waiting else timeout)
+        late: set[str] = set()
         for record in found:
             if _is_of(record, before=self._now().applied_input):
+                if record.scope in self._unobserved:
+                    late.add(record.scope)
                 continue  # decided long ago: it is read again where the state was folded anew
             envelope, data = decode(record.value)
             if envelope.position is None or not isinstance(data, Observation | ExtractionFailed):
                 raise LogError(f"offset {record.offset} of {record.topic}: {envelope.type} is not an observation of an input")
             self._observed.setdefault(Position.parse(envelope.position).offset, (record.offset, data))
         self._next_observation = reached
+        for scope in sorted(late):
+            self._try_again(scope, self._parking.scopes[scope])
         if found:
             self._take_inputs()
         return len(found)
@@ -215,7 +223,8 @@ class ResolveCore:
             reached = stored.offset + 1
             self._firsts.pop(stored.offset, None)
             self._inputs.popleft()
-        return inputs, reached, observed
+        # One that came late lies behind those of later inputs, which are still to be read after a restart.
+        return inputs, reached, min([observed, *(place for place, _ in self._observed.values())])
 
     def _first_of(self, batch: Sequence[Stored]) -> Mapping[int, bool]:
         """Which of them repeat an earlier record. What is observed does not; the others are looked up, once."""
@@ -257,6 +266,7 @@ class ResolveCore:
         """Decides what waited for it, or lets it stand still again. Its place stays noted until what was decided is projected:
         readers and the vectors look from there for what comes late."""
         self._parking.take_up(scope)
+        self._unobserved.discard(scope)
         end = self._now().applied_input
         start = max(parked.offset, self._decider.state(scope).applied + 1)
         self._decide_waiting(scope, list(records(self._log, DYNAMICS, start, end, scope=Scope.parse(scope))), end)
@@ -275,6 +285,10 @@ class ResolveCore:
                 envelope, data = read_input(stored)
             except LogError as error:
                 self._parking.park(scope, stored.offset, "", error)
+                return
+            if stored.offset not in observed:
+                self._unobserved.add(scope)
+                self._parking.put_back(scope, Parked(stored.offset, envelope.id, "waits for its observation", 1))
                 return
             given = ObservedInput(stored, envelope, data, observed[stored.offset], self._about(stored, data))
             self._decide([given], end, self._now().next_observations)
