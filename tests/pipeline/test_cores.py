@@ -35,7 +35,7 @@ from mnemolog.projections.projector import Projector
 from mnemolog.projections.resolver_state import ResolverState
 from mnemolog.schemas.envelope import Envelope
 from mnemolog.schemas.errors import ModelUnavailable, NewerVersion, Unavailable
-from mnemolog.schemas.events import CHANGES, DYNAMICS, INBOX, OBSERVATIONS, make
+from mnemolog.schemas.events import CHANGES, DYNAMICS, INBOX, OBSERVATIONS, SUMMARIES, make
 from mnemolog.schemas.inputs import ErasureRequested, ReextractRequested, RetractionRequested
 from mnemolog.schemas.scope import Scope
 from mnemolog.settings import Servers
@@ -306,6 +306,29 @@ def without_oslo(stored: Stored) -> tuple[Envelope, Any]:
     if b"Oslo" in stored.value:
         raise NewerVersion("of a version that is not known here")
     return read_input(stored)
+
+
+def test_what_strangers_leave_behind_on_the_workers_topics_counts_for_nothing(installation: Installation, rig: Rig) -> None:
+    """No event, an event of another kind, one of another scope; met while working, and at a start."""
+    with scopes_of_its_own() as (ana, _, _):
+        where = installation.of(ana)
+        first, second = turn("1", "I live in Porto.", ana), turn("2", "I live in Lima.", ana)
+
+        def litter() -> None:
+            for topic in (OBSERVATIONS, CHANGES, SUMMARIES):
+                for value in (b"", b"\x00", b"{}", first.to_bytes()):
+                    installation.client.send(
+                        topic, where.number, [Outgoing(str(ana), value, START), Outgoing("", value, START)]
+                    )
+
+        rig.publish([first])
+        litter()
+        rig.finish()
+        litter()
+        rig.cores.clear()
+        rig.publish([second])
+        rig.finish()
+        assert rig.digests([ana]) == embedded([first, second])
 
 
 @pytest.mark.parametrize("first", ["resolve", "extract", "both"])

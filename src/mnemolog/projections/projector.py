@@ -6,13 +6,15 @@ changes nothing the second time.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 
 import sqlalchemy as sa
 
-from ..processors.core.ports import EventLog
+from ..processors.core.ports import EventLog, Stored
 from ..schemas.changes import WeekSummarised
 from ..schemas.envelope import Envelope, Position
+from ..schemas.errors import Undecodable
 from ..schemas.events import SUMMARIES, decode
 from ..schemas.scope import Scope
 from .base import StoreBase
@@ -23,6 +25,8 @@ from .statements import Statements
 from .tables import Tables
 
 __all__ = ["DecidedInput", "Projector"]
+
+_log = logging.getLogger("mnemolog.projections")
 
 SUMMARY_BATCH = 1000
 
@@ -103,9 +107,7 @@ class Projector:
             records = [record for record in records if end is None or record.offset < end]
             if not records:
                 return done
-            self.write_summaries(
-                [decode(record.value) for record in records], first=start, next_summaries=records[-1].offset + 1
-            )
+            self.write_summaries(_summaries(records), first=start, next_summaries=records[-1].offset + 1)
             done += len(records)
 
     def write_summaries(self, batch: Sequence[tuple[Envelope, WeekSummarised]], *, first: int, next_summaries: int) -> None:
@@ -154,3 +156,20 @@ class Projector:
             statements.state_set.run(connection, kept)
         if dropped:
             statements.state_dropped.run(connection, dropped)
+
+
+def _summaries(records: Sequence[Stored]) -> list[tuple[Envelope, WeekSummarised]]:
+    """What is no summary counts for nothing; the alarm is raised."""
+    found: list[tuple[Envelope, WeekSummarised]] = []
+    for record in records:
+        try:
+            envelope, data = decode(record.value)
+            if not isinstance(data, WeekSummarised) or str(envelope.scope) != record.scope:
+                raise Undecodable(f"{envelope.type} of {envelope.tenant}/{envelope.subject} is not a summary of this scope")
+        except Undecodable as error:
+            _log.error(
+                "%s, partition %d, offset %d counts for nothing: %s", record.topic, record.partition, record.offset, error
+            )
+            continue
+        found.append((envelope, data))
+    return found

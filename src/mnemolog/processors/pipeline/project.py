@@ -17,6 +17,7 @@ from ...schemas.errors import Closed, Unavailable
 from ...schemas.events import CHANGES
 from ..core.ports import Stored
 from .core import BATCH
+from .inputs import pass_over
 from .installation import Partition
 from .lanes import Pause
 
@@ -57,7 +58,8 @@ class ProjectCore:
 
     def _step(self, timeout: float) -> int:
         if self._reader is None:
-            self._reader = DecidedReader(self._log, self._store.cursor().next_changes, heads=self._store.heads)
+            start = self._store.cursor().next_changes
+            self._reader = DecidedReader(self._log, start, heads=self._store.heads, on_broken=pass_over)
         records, reached = self._log.follow(CHANGES, self._reader.next_changes, BATCH, timeout)
         self._apply(self._reader, records, reached)
         if not records or time.monotonic() - self._looked > _LOOK_EVERY:

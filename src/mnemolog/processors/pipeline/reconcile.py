@@ -3,7 +3,7 @@ begins. All of a partition's log is read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -11,8 +11,9 @@ from ...projections.parked import parked_offsets
 from ...projections.reader import records
 from ...projections.resolver_state import Progress, ResolverState
 from ...schemas.envelope import Position
+from ...schemas.errors import Undecodable
 from ...schemas.events import CHANGES, DYNAMICS
-from ..core.chain import valid_decisions
+from ..core.chain import ValidDecision, valid_decisions
 from .ingest import Counts, IngestCore
 from .installation import Installation, Partition
 
@@ -83,12 +84,22 @@ def _count(partition: Partition) -> PartitionSum:
 def _decided(partition: Partition, progress: Progress) -> bytearray:
     """One byte an input: how many decisions about it count."""
     found = bytearray(progress.applied_input)
-    for valid in valid_decisions(records(partition.log, CHANGES, 0, progress.next_changes), {}):
+    for valid in _valid(partition, progress.next_changes):
         offset = Position.parse(valid.envelope.position).offset
         if offset >= len(found):
             found.extend(bytes(offset + _CHUNK - len(found)))
         found[offset] = min(found[offset] + 1, 255)
     return found
+
+
+def _valid(partition: Partition, end: int) -> Iterator[ValidDecision]:
+    """What cannot be read counts for nothing."""
+    heads: dict[str, str] = {}
+    for record in records(partition.log, CHANGES, 0, end):
+        try:
+            yield from valid_decisions((record,), heads)
+        except Undecodable:
+            continue
 
 
 def _sort_out(

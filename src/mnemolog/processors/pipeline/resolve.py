@@ -17,7 +17,7 @@ from ...projections.reader import DecidedReader, records
 from ...projections.resolver_state import Progress, ResolverState
 from ...schemas.envelope import Position
 from ...schemas.errors import LogError, StaleDecision, Undecodable
-from ...schemas.events import DYNAMICS, OBSERVATIONS, decode
+from ...schemas.events import DYNAMICS, OBSERVATIONS
 from ...schemas.inputs import ReextractRequested
 from ...schemas.observations import ExtractionFailed, Observation
 from ...schemas.scope import Scope
@@ -27,7 +27,7 @@ from ..deciding import Decider, ObservedInput, Touched
 from ..parking import Parked, ParkingLot
 from ..windows import IndexPlaces, Windows
 from .core import BATCH
-from .inputs import is_scope, read_input
+from .inputs import is_scope, pass_over, read_input, read_observation
 from .installation import Partition
 
 __all__ = ["ResolveCore"]
@@ -125,7 +125,7 @@ class ResolveCore:
     def _catch_up(self) -> None:
         """Applies the decisions behind the stored state: those of a resolver that died, or of another one."""
         at = self._now()
-        reader = DecidedReader(self._log, at.next_changes, heads=self._state.heads)
+        reader = DecidedReader(self._log, at.next_changes, heads=self._state.heads, on_broken=pass_over)
         items = reader.read()
         while batch := list(islice(items, BATCH)):
             touched: Touched = {}
@@ -178,10 +178,9 @@ class ResolveCore:
                 if record.scope in self._unobserved:
                     late.add(record.scope)
                 continue  # decided long ago: it is read again where the state was folded anew
-            envelope, data = decode(record.value)
-            if envelope.position is None or not isinstance(data, Observation | ExtractionFailed):
-                raise LogError(f"offset {record.offset} of {record.topic}: {envelope.type} is not an observation of an input")
-            self._observed.setdefault(Position.parse(envelope.position).offset, (record.offset, data))
+            known = read_observation(record)
+            if known is not None:
+                self._observed.setdefault(known[0], (record.offset, known[1]))
         self._next_observation = reached
         for scope in sorted(late):
             self._try_again(scope, self._parking.scopes[scope])
@@ -311,7 +310,7 @@ class ResolveCore:
     def _observations_of(self, scope: str) -> dict[int, _Observed]:
         found: dict[int, _Observed] = {}
         for record in records(self._log, OBSERVATIONS, 0, self._log.end(OBSERVATIONS), scope=Scope.parse(scope)):
-            envelope, data = decode(record.value)
-            if envelope.position is not None and isinstance(data, Observation | ExtractionFailed):
-                found.setdefault(Position.parse(envelope.position).offset, data)
+            known = read_observation(record)
+            if known is not None:
+                found.setdefault(*known)
         return found
