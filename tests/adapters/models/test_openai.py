@@ -141,6 +141,12 @@ def test_a_server_that_is_down_makes_the_turn_wait() -> None:
         OpenAIExtractor("http://127.0.0.1:9/v1", "m", timeout=2.0).extract(turn, ())
 
 
+def test_a_server_that_wants_no_key_is_asked_without_one(server: Server) -> None:
+    server.answers = [(200, facts())]
+    turn = SeenTurn("t1", Turn(content="I live in Berlin.", occurred_at=AT))
+    assert OpenAIExtractor(server.url, "m", "").extract(turn, ()).candidates == []
+
+
 def test_a_server_without_response_format_is_asked_without(server: Server) -> None:
     server.answers = [(400, "unknown field response_format"), (200, facts())]
     assert ask(server, "Hello") == []

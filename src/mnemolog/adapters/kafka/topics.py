@@ -4,12 +4,13 @@ may be compacted or expire, and everything but the inbox's dead letters is co-pa
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Set
 from typing import Any
 
 import msgspec
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import TopicAlreadyExistsError, for_code
+from aiokafka.errors import TopicAlreadyExistsError, UnknownTopicOrPartitionError, for_code
 
 from ...schemas.errors import Misconfigured
 from ...schemas.events import CHANGES, DEAD_LETTERS, DYNAMICS, INBOX, OBSERVATIONS, RECALLS, SUMMARIES
@@ -127,13 +128,28 @@ async def _make(admin: AIOKafkaAdminClient, servers: Servers, topics: list[Topic
 
 async def _check_configs(admin: AIOKafkaAdminClient, servers: Servers) -> None:
     forever = {servers.topic(topic.name) for topic in TOPIC_SETTINGS if topic.retention_ms == _FOREVER}
-    responses: Any = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, name) for name in sorted(forever)])
-    for response in responses:
-        for resource in response.resources:
-            code, _message, _kind, name, entries = resource
-            if code:
-                raise Misconfigured(f"topic {name}: its settings cannot be read ({for_code(code).__name__})")
-            _check(name, {entry[0]: entry[1] for entry in entries})
+    deadline = asyncio.get_running_loop().time() + _VISIBLE_SECONDS
+    while True:
+        found = await _configs(admin, forever)
+        # One of several brokers may not have heard of a new topic yet.
+        unheard = any(for_code(code) is UnknownTopicOrPartitionError for code, _, _ in found)
+        if not unheard or asyncio.get_running_loop().time() > deadline:
+            break
+        await asyncio.sleep(0.05)
+    for code, name, configs in found:
+        if code:
+            raise Misconfigured(f"topic {name}: its settings cannot be read ({for_code(code).__name__})")
+        _check(name, configs)
+
+
+async def _configs(admin: AIOKafkaAdminClient, names: Set[str]) -> list[tuple[int, str, dict[str, Any]]]:
+    """(error code, name, settings) of each topic."""
+    responses = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, name) for name in sorted(names)])
+    return [
+        (code, name, {entry[0]: entry[1] for entry in entries})
+        for response in responses
+        for code, _message, _kind, name, entries in response.resources
+    ]
 
 
 def _check(name: str, configs: dict[str, Any]) -> None:

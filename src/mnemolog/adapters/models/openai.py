@@ -131,7 +131,10 @@ class OpenAIExtractor:
         except ImportError:
             raise InvalidInput("extractor", "needs the openai package", "pip install 'mnemolog[llm]'") from None
         if self._client is None:
-            self._client = openai.OpenAI(base_url=self._base_url, api_key=self._api_key, timeout=self._timeout, max_retries=0)
+            # A server that wants no key gets one all the same: the client does not go without.
+            self._client = openai.OpenAI(
+                base_url=self._base_url, api_key=self._api_key or "none", timeout=self._timeout, max_retries=0
+            )
         try:
             answer = self._complete(self._client, messages)
         except openai.BadRequestError as error:
@@ -139,7 +142,7 @@ class OpenAIExtractor:
                 raise ModelOutputInvalid(f"{self._base_url} refused the request: {error}") from error
             self._json_mode = False  # some servers know no response_format
             return self._ask(messages)
-        except openai.APIError as error:
+        except openai.OpenAIError as error:
             raise ModelUnavailable(f"model server {self._base_url}: {error}") from error
         if not answer.choices or not answer.choices[0].message.content:
             raise ModelOutputInvalid(f"{self._model} gave an empty answer")
