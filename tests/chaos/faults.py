@@ -177,6 +177,11 @@ def poison(round_: Round) -> None:
     round_.strange("", b"\x00\xff garbage")
     round_.strange("no scope", b"")
     round_.note("4 bad records on dynamics")
+    for scope in (first, ""):
+        for topic in (OBSERVATIONS, CHANGES, SUMMARIES):
+            for value in (*GARBAGE, event.to_bytes()):
+                round_.litter(topic, scope, value)
+    round_.note("bad records on the topics behind")
     round_.told(0.7)
     round_.met()
     # Whoever starts now meets them, too.
@@ -212,6 +217,7 @@ def lose_broker(round_: Round) -> None:
 
 def storm(round_: Round) -> None:
     """Everything at once."""
+    round_.workers.restarting = True
     kinds = list(KINDS)
     with _outsiders(round_, ["resolve"]):
         round_.told(0.2)

@@ -96,6 +96,11 @@ class Round:
         self.installation.client.send(DYNAMICS, number, [Outgoing(scope, value, self.story.inputs[0].time)])
         self._standing.add(scope)
 
+    def litter(self, topic: str, scope: str, value: bytes) -> None:
+        """Puts something into a topic behind dynamics that no worker wrote, and that counts for nothing."""
+        number = partition_of(scope, self.installation.partitions)
+        self.installation.client.send(topic, number, [Outgoing(scope, value, self.story.inputs[0].time)])
+
     def met(self) -> None:
         """Waits until every scope that will stand still does."""
         deadline = time.monotonic() + _SETTLE_SECONDS

@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from mnemolog.cli.codes import Exit
 from mnemolog.settings import Servers
 
 __all__ = ["KINDS", "Worker", "Workers"]
@@ -65,6 +66,8 @@ class Workers:
         self.running: list[Worker] = []
         self.wrong: list[str] = []
         """What ended, or did not end, as it should not."""
+        self.restarting = False
+        """Whether one that found a server down when it started is started again, as a supervisor does."""
 
     def start(self, *kinds: str) -> list[Worker]:
         """Without waiting until they are ready."""
@@ -98,6 +101,7 @@ class Workers:
 
     def one(self, kind: str) -> Worker:
         """The oldest of a kind."""
+        self.look()
         return next(worker for worker in self.running if worker.kind == kind)
 
     def kill(self, worker: Worker) -> None:
@@ -106,7 +110,7 @@ class Workers:
         if worker.running:
             worker.process.kill()
             worker.process.wait()
-        else:
+        elif not (self.restarting and worker.process.returncode == Exit.BUSY):
             self._note(worker, "ended before it was killed")
 
     def stop(self, *workers: Worker) -> float:
@@ -132,6 +136,9 @@ class Workers:
         """Remembers those that ended by themselves."""
         for worker in [worker for worker in self.running if not worker.running]:
             self.running.remove(worker)
+            if self.restarting and worker.process.returncode == Exit.BUSY:
+                self.start(worker.kind)
+                continue
             self._note(worker, f"ended by itself with exit code {worker.process.returncode}")
 
     def end(self) -> None:
