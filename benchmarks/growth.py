@@ -18,7 +18,7 @@ from mnemolog.processors.pipeline.resolve import ResolveCore
 from mnemolog.projections.projector import Projector
 from mnemolog.schemas.events import CHANGES, DYNAMICS
 
-__all__ = ["bench_growth"]
+__all__ = ["bench_growth", "bench_history"]
 
 PARTITIONS = 2
 
@@ -26,7 +26,7 @@ PARTITIONS = 2
 def bench_growth(kafka: str, database: str, *, turns: int, changes: int) -> Iterator[Row]:
     """One and two workers on a backlog of `turns`; a partition with `changes` decisions behind it."""
     yield from _workers(kafka, database, turns)
-    yield from _history(kafka, database, changes)
+    yield from bench_history(kafka, database, changes=changes)
 
 
 def _workers(kafka: str, database: str, turns: int) -> list[Row]:
@@ -41,7 +41,7 @@ def _workers(kafka: str, database: str, turns: int) -> list[Row]:
     ]
 
 
-def _history(kafka: str, database: str, changes: int) -> list[Row]:
+def bench_history(kafka: str, database: str, *, changes: int) -> list[Row]:
     """Figures of a partition with so many decisions, beside those of one with a hundredth of them."""
     few = max(changes // 100, 1)
     with Site(kafka, database, partitions=1) as short, Site(kafka, database, partitions=1) as long:

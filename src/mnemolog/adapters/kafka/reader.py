@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import deque
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import takewhile
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
@@ -24,6 +26,8 @@ RECORDED = "mnemologrecorded"
 """The header with the recorded time to the microsecond; Kafka's own timestamp has milliseconds."""
 _CONSUMERS = 6
 """Per topic, partition and process: those that follow the tail, one that reads through, one that looks something up."""
+_KEPT, _KEPT_BYTES = 512, 1024 * 1024
+"""Records, and bytes of them, that a consumer delivered and that are kept for whoever follows close behind."""
 _WAIT_MS = 100
 """The longest that a broker holds a fetch back. A seek has to wait for the fetch before it."""
 
@@ -43,7 +47,7 @@ def consumer_settings(bootstrap: str) -> dict[str, Any]:
 
 
 class _Standing:
-    """A consumer, the offset that it delivers next, and what it delivered last (from `first` on)."""
+    """A consumer, the offset that it delivers next, and what it delivered of late (from `first` on)."""
 
     def __init__(self, consumer: AIOKafkaConsumer) -> None:
         self.consumer = consumer
@@ -51,24 +55,36 @@ class _Standing:
         self.used = 0
         self.at: int | None = None
         self.first: int | None = None
-        self.last: list[Stored] = []
+        self._late: deque[Stored] = deque()
+        self._bytes = 0
 
     def again(self, start: int, most: int) -> tuple[list[Stored], int] | None:
-        """What was delivered last, from `start` on: somebody waited for it, and now reads it."""
+        """What it delivered of late, from `start` on: somebody waited for it, and others follow close behind."""
         if self.at is None or self.first is None or not self.first <= start < self.at:
             return None
-        records = [record for record in self.last if record.offset >= start]
+        records = list(takewhile(lambda record: record.offset >= start, reversed(self._late)))
+        records.reverse()
         if len(records) > most:
             return records[:most], records[most - 1].offset + 1
         return records, self.at
 
-    def moved(self, first: int, records: list[Stored], at: int) -> None:
-        self.first, self.last, self.at = first, records, at
+    def moved(self, start: int, records: list[Stored], at: int) -> None:
+        """It delivered this from `start` on."""
+        if self.at != start or self.first is None:
+            self.lost()
+            self.first = start
+        self._late.extend(records)
+        self._bytes += sum(len(record.value) for record in records)
+        while len(self._late) > len(records) and (len(self._late) > _KEPT or self._bytes > _KEPT_BYTES):
+            self._bytes -= len(self._late.popleft().value)
+            self.first = self._late[0].offset if self._late else start
+        self.at = at
 
     def lost(self) -> None:
         """It stands nobody knows where."""
         self.at = self.first = None
-        self.last = []
+        self._late.clear()
+        self._bytes = 0
 
 
 class PartitionReader:
@@ -84,6 +100,11 @@ class PartitionReader:
 
     async def fetch(self, start: int, most: int, timeout: float) -> tuple[list[Stored], int]:
         """Up to `most` records from `start` on, and the offset to go on from; waits up to `timeout` seconds for the first."""
+        for item in self._standing:
+            if (known := item.again(start, most)) is not None:
+                return known
+        if timeout <= 0 and any(item.at == start and item.lock.locked() for item in self._standing):
+            return [], start  # somebody waits for just that: it is not there yet
         standing = await self._pick(start)
         async with standing.lock:
             known = standing.again(start, most)
