@@ -4,7 +4,8 @@ each input, answers. Everything is counted from the topics, by code that shares 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import msgspec
@@ -14,7 +15,7 @@ from chaos.story import Story
 from engine.talk import Rig
 from mnemolog.adapters.kafka.client import partition_of
 from mnemolog.adapters.logs.memory import MemoryLog
-from mnemolog.processors.core.chain import valid_decisions
+from mnemolog.processors.core.chain import ValidDecision, valid_decisions
 from mnemolog.processors.core.ports import Extractor, Stored
 from mnemolog.processors.pipeline.ingest import IngestCore
 from mnemolog.processors.pipeline.installation import Installation, Partition
@@ -117,7 +118,7 @@ def _sums(partition: Partition, logical: _Logical, standing: dict[str, int]) -> 
     if counts.inbox != parts or counts.waiting:
         wrong.append(f"partition {partition.number}: the inbox does not add up: {counts}")
     decided: Counter[int] = Counter()
-    for valid in valid_decisions(_readable(partition), {}):
+    for valid in _valid(partition):
         decided[Position.parse(valid.envelope.position).offset] += 1
     waiting = [offset for event, offset in logical.inputs if offset >= standing.get(str(event.scope), offset + 1)]
     inputs = {offset for _, offset in logical.inputs} - set(waiting)
@@ -133,13 +134,11 @@ def _sums(partition: Partition, logical: _Logical, standing: dict[str, int]) -> 
     return wrong
 
 
-def _readable(partition: Partition) -> Iterable[Stored]:
+def _valid(partition: Partition) -> Iterator[ValidDecision]:
+    heads: dict[str, str] = {}
     for record in partition.log.read(CHANGES):
-        try:
-            decode(record.value)
-        except LogError:
-            continue
-        yield record
+        with suppress(LogError):  # a stranger's
+            yield from valid_decisions((record,), heads)
 
 
 def _refused(partition: Partition, wrong: list[str]) -> int:
