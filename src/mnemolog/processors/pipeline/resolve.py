@@ -33,6 +33,10 @@ from .installation import Partition
 __all__ = ["ResolveCore"]
 
 
+_REFOLDED = 2000
+"""Decisions made elsewhere that are taken over in one write of the state: most of them are of the same scopes."""
+
+
 class Moved(Exception):
     """The stored state or the topic moved on by somebody else's hand."""
 
@@ -127,7 +131,7 @@ class ResolveCore:
         at = self._now()
         reader = DecidedReader(self._log, at.next_changes, heads=self._state.heads, on_broken=pass_over)
         items = reader.read()
-        while batch := list(islice(items, BATCH)):
+        while batch := list(islice(items, _REFOLDED)):
             touched: Touched = {}
             for item in batch:
                 if self._decider.state(item.scope).applied >= item.offset:
