@@ -65,9 +65,14 @@ class Round:
 
             self.extractor = OpenAIExtractor(self.model.url, "m")
             options["extract"] = ["--model", "m", "--model-url", self.model.url]
-        self.story = tell(seed, turns, self.extractor)
         self.installation = Installation(self.servers)
         self.workers = Workers(self.servers, folder, options)
+        self.workers.start(*KINDS)
+        try:
+            self.story = tell(seed, turns, self.extractor)
+        except BaseException:
+            self.close()
+            raise
         self._rate = rate
         self._teller: Teller | None = None
 
@@ -115,7 +120,6 @@ class Round:
 
     def play(self, fault: Callable[[Round], None]) -> list[str]:
         """What does not hold."""
-        self.workers.start(*KINDS)
         self.workers.wait_until_ready(_READY_SECONDS)
         self._teller = Teller(self.installation.client, self.story.deliveries, self.seed, self._rate)
         self.note("the story begins")

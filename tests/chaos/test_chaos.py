@@ -82,7 +82,7 @@ def test_rounds(places: Places, tmp_path: Path) -> None:
             kafka,
             postgres,
             folder,
-            turns=TURNS or (300 if long else 200),
+            turns=TURNS or (300 if long else 120),
             rate=100.0,
             outage=60.0 if long else 5.0,
         )
