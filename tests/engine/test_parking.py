@@ -25,6 +25,7 @@ from mnemolog.schemas.scope import Scope
 from mnemolog.schemas.values import Value
 from query.memory import HashingEmbedder
 from support.events import turn
+from support.homes import home_of
 
 ANA, BOB = Scope("acme", "user:ana"), Scope("acme", "user:bob")
 
@@ -91,7 +92,7 @@ def test_a_bug_stops_its_own_scope_and_a_start_without_it_catches_up(
         # The vectors of the turns that waited are in the index, too.
         hits = memory.search("Bugtown", user_id="ana")
         assert "I live in Bugtown." in [hit.text for hit in hits]
-        home = memory._home
+        home = home_of(memory)
         home.finding.index()
         [vector] = HashingEmbedder().embed(["I live in Bugtown."])
         index = home.finding.vectors(home._elect())
@@ -247,7 +248,7 @@ def test_bad_output_is_recorded_and_the_turn_is_understood_later_at_its_own_time
         extractor.mood = "well"
         memory.add("I live in Porto.", user_id="ana", id="c", occurred_at="2026-03-03T09:00:00Z")
         assert shown(memory, "ana", "home") == ["Porto"]
-        records = [Envelope.from_bytes(stored.value) for stored in memory._home.log.read(OBSERVATIONS)]
+        records = [Envelope.from_bytes(stored.value) for stored in home_of(memory).log.read(OBSERVATIONS)]
         [failed] = [record for record in records if record.type == "extraction.failed"]
         assert (failed.data["input_id"], failed.data["tries"]) == ("b", 3)
         assert failed.data["error"]
@@ -314,8 +315,8 @@ def test_what_is_hidden_is_not_shown_to_an_extractor_again(tmp_path: Path) -> No
         extractor = Moody()
         rig = sqlite_rig(tmp_path / f"{size}.db", extractor)
         with batches_of(size), Memory(embedder=False) as writer:
-            writer._home.log.close()
-            writer._home.log = rig.log
+            home_of(writer).log.close()
+            home_of(writer).log = rig.log
             for number, place in enumerate(["Lisbon", "Rome"]):
                 writer.add(f"I live in {place}.", subject="user:ana", tenant="acme", id=str(number))
             rig.engine.process()

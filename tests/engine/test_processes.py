@@ -16,6 +16,7 @@ import pytest
 from engine.worker import PLACES, TURNS, opened, words
 from mnemolog.schemas.envelope import Envelope
 from mnemolog.schemas.events import CHANGES, DYNAMICS
+from support.homes import home_of
 
 TESTS = Path(__file__).parents[1]
 Worker = subprocess.Popen[str]
@@ -81,7 +82,7 @@ def test_killed_at_any_moment_all_that_was_acknowledged_is_there_and_decided_onc
         acknowledged[f"w{number}"] = len(told) + rest.count("\n")
     with opened(str(home)) as memory:
         assert memory.process() == 0
-        log = memory._home.log
+        log = home_of(memory).log
         inputs = [Envelope.from_bytes(stored.value).id for stored in log.read(DYNAMICS)]
         for name, count in acknowledged.items():
             mine = [event_id for event_id in inputs if event_id.startswith(f"{name}-")]
@@ -102,7 +103,7 @@ def test_a_receipt_means_that_the_turn_survives_a_kill_at_once(home: Path, start
         worker.wait()
         with opened(str(home)) as memory:
             assert [hit.text for hit in memory.search("word0", user_id=f"w{number}", limit=1)] != []
-            assert memory._home.store.turn(f"default/user:w{number}", receipt) is not None
+            assert home_of(memory).store.turn(f"default/user:w{number}", receipt) is not None
 
 
 def test_processes_that_add_and_read_at_once(home: Path, start: Start) -> None:
@@ -121,7 +122,7 @@ def test_processes_that_add_and_read_at_once(home: Path, start: Start) -> None:
         stats = memory.stats()
         assert (stats["dynamics"], stats["changes"], stats["behind"]) == (2 * TURNS * len(names), 2 * TURNS * len(names), 0)
         for name in names:
-            turns = memory._home.store.turns(f"default/user:{name}")
+            turns = home_of(memory).store.turns(f"default/user:{name}")
             assert [turn.content for turn in turns] == [words(number) for number in range(TURNS)]
         assert memory.verify().equal
 
@@ -133,23 +134,23 @@ def test_another_process_takes_over_when_the_owner_is_killed(home: Path, start: 
     assert heard(waiting) == "b-0"
     with opened(str(home)) as reader:
         assert reader.forms(user_id="b").behind == 0
-        assert not reader._home._owner
+        assert not home_of(reader)._owner
         owner.kill()
         owner.wait()
         tell(waiting)
         assert heard(waiting) == "b-1"
         # Nobody reads: whoever has something waiting takes over.
-        store = reader._home.store
+        store = home_of(reader).store
         deadline = time.monotonic() + 30
         while store.cursor().applied_input < 10 and time.monotonic() < deadline:
             time.sleep(0.02)
         assert store.cursor().applied_input == 10
-        assert not reader._home._owner
+        assert not home_of(reader)._owner
     waiting.kill()
     waiting.wait()
     with opened(str(home)) as memory:
         assert current_home(memory, "b") == [PLACES[1]]
-        assert memory._home._owner
+        assert home_of(memory)._owner
         assert memory.verify().equal
 
 
@@ -159,10 +160,10 @@ def test_what_the_owner_embedded_is_found_by_others(home: Path, start: Start) ->
     with opened(str(home)) as reader:
         hits = reader.search("lucky word5", user_id="a")
         assert words(5) in [hit.text for hit in hits]
-        assert not reader._home._owner
-        index = reader._home.finding.vectors(owner=False)
+        assert not home_of(reader)._owner
+        index = home_of(reader).finding.vectors(owner=False)
         assert index is not None
-        [vector] = reader._home.finding.embedder().embed([words(5)])  # type: ignore[union-attr]
+        [vector] = home_of(reader).finding.embedder().embed([words(5)])  # type: ignore[union-attr]
         [nearest] = index.search(["default/user:a"], "turn", vector, 1)
         assert (nearest.point_id, round(nearest.score, 2)) == ("5", 1.0)
 
@@ -186,4 +187,4 @@ if hasattr(signal, "SIGSTOP"):  # a system that cannot stop a process has nothin
                 owner.send_signal(signal.SIGCONT)
         with opened(str(home), read_timeout=30) as reader:
             assert current_home(reader, "a") == ["Oslo"]
-            assert not reader._home._owner
+            assert not home_of(reader)._owner

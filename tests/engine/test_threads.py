@@ -20,6 +20,7 @@ from mnemolog import Memory
 from mnemolog.processors.core.ports import Extraction, SeenTurn
 from mnemolog.schemas.errors import Closed
 from query.memory import HashingEmbedder
+from support.homes import home_of
 
 TESTS = Path(__file__).parents[1]
 
@@ -154,9 +155,9 @@ def test_a_forgotten_memory_gives_the_folder_back_and_leaves_nothing(tmp_path: P
         assert memory is not None
         memory.add("I live in Lisbon.", user_id=1)
         memory.search("Lisbon", user_id=1)
-        gone = weakref.ref(memory._home)
-        threads = list(memory._home._threads)
-        temporary = memory._home._temporary
+        gone = weakref.ref(home_of(memory))
+        threads = list(home_of(memory)._threads)
+        temporary = home_of(memory)._temporary
         memory = None
         deadline = time.monotonic() + 30
         while (gone() is not None or threads[0].is_alive()) and time.monotonic() < deadline:
@@ -167,7 +168,7 @@ def test_a_forgotten_memory_gives_the_folder_back_and_leaves_nothing(tmp_path: P
         assert temporary is None or not temporary.exists()
     with opened(str(tmp_path / "home")) as again:
         again.process()
-        assert again._home._owner
+        assert home_of(again)._owner
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
@@ -233,13 +234,13 @@ with opened(sys.argv[1]) as memory:
         rows = memory.forms(user_id=2)
         assert rows and rows.behind == 0, rows.behind
         assert [hit.text for hit in memory.search("word2", user_id=1, limit=20)].count(words(2)) == 1
-        assert not memory._home._owner
+        assert not home_of(memory)._owner
         sys.exit(0)
     _, status = os.waitpid(child, 0)
     assert status == 0, status
     memory.add(words(4), user_id=1)
     assert memory.process() == 0
-    assert memory._home._owner
+    assert home_of(memory)._owner
     assert memory.stats()["changes"] == 4
     assert memory.verify(decide=True).equal
 print("done")
@@ -265,7 +266,7 @@ def test_a_question_right_after_a_turn_finds_it_by_its_vector(tmp_path: Path) ->
         for number in range(5):
             memory.add(words(number), user_id=1)
             memory.search("lucky", user_id=1)
-            index = memory._home.finding.vectors(owner=True)
+            index = home_of(memory).finding.vectors(owner=True)
             assert index is not None
             [vector] = HashingEmbedder().embed([words(number)])
             assert [hit.point_id for hit in index.search(["default/user:1"], "turn", vector, 1)] == [str(number)]

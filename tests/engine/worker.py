@@ -7,6 +7,7 @@ import sys
 
 from mnemolog import Memory
 from query.memory import HashingEmbedder
+from support.homes import home_of
 
 TURNS = 15
 PLACES = ("Lisbon", "Porto", "Rome", "Vienna", "Oslo")
@@ -45,7 +46,7 @@ def add_and_read(home: str, name: str) -> None:
             assert (rows.behind, home_slot) == (0, PLACES[number % len(PLACES)]), (number, rows.behind, home_slot)
             hits = [hit.text for hit in memory.search(f"word{number}", user_id=name, limit=40)]
             assert any(f"word{number}." in text for text in hits), (number, hits)
-            owner = owner or memory._home._owner
+            owner = owner or home_of(memory)._owner
         say(f"owner {owner}")
         sys.stdin.readline()  # keeps the folder, so that nobody else is elected meanwhile
 
@@ -56,8 +57,8 @@ def own(home: str, name: str) -> None:
     for number in range(8):
         memory.add(words(number), user_id=name, id=f"{name}-{number}")
     memory.search("word3", user_id=name)
-    memory._home.finding.index()
-    say(memory._home._owner)
+    home_of(memory).finding.index()
+    say(home_of(memory)._owner)
     sys.stdin.read()
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from mnemolog.processors.core.ports import EventLog
 from mnemolog.schemas.envelope import Envelope, schema_uri
 from mnemolog.schemas.events import CHANGES, DYNAMICS, OBSERVATIONS, SUMMARIES
+from support.homes import home_of
 
 __all__ = ["LOGS", "read_log", "replay_into"]
 
@@ -93,7 +94,7 @@ def record(target: Path) -> None:
         memory.reextract("t7", user_id="ann")
         memory.delete_user("li", reason="asked for")
         memory.process()
-        log = memory._home.log
+        log = home_of(memory).log
         lines = [
             json.dumps({"topic": topic, "value": stored.value.decode()}, ensure_ascii=False)
             for topic in TOPICS

@@ -144,7 +144,7 @@ async def _check_configs(admin: AIOKafkaAdminClient, servers: Servers) -> None:
 
 async def _configs(admin: AIOKafkaAdminClient, names: Set[str]) -> list[tuple[int, str, dict[str, Any]]]:
     """(error code, name, settings) of each topic."""
-    responses = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, name) for name in sorted(names)])
+    responses: Any = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, name) for name in sorted(names)])
     return [
         (code, name, {entry[0]: entry[1] for entry in entries})
         for response in responses
