@@ -223,6 +223,7 @@ def test_an_interpreter_that_ends_without_closing_ends_cleanly(tmp_path: Path, f
 FORK = """
 import os, sys
 from engine.worker import opened, words
+from support.homes import home_of
 
 with opened(sys.argv[1]) as memory:
     memory.add(words(1), user_id=1)
