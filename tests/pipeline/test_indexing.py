@@ -18,7 +18,8 @@ def test_how_far_the_vectors_go_is_kept_per_embedder_and_another_one_is_refused(
         assert first.next_offset == 0
         first.flush(7)
         assert DatabaseVectors(store, "use/1 %_").next_offset == 7
-        with pytest.raises(EmbedderMismatch, match=r"holds vectors of 'use/1 %_', but the embedder is 'e5/2'.*--replace-vectors"):
+        refused = r"holds vectors of 'use/1 %_', but the embedder is 'e5/2'.*--replace-vectors"
+        with pytest.raises(EmbedderMismatch, match=refused):
             DatabaseVectors(store, "e5/2")
         other = DatabaseVectors(store, "e5/2", replace=True)
         assert other.next_offset == 0
