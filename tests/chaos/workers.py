@@ -116,6 +116,8 @@ class Workers:
     def stop(self, *workers: Worker) -> float:
         """SIGTERM; returns, once all are gone, how many seconds that took."""
         begun = time.monotonic()
+        # One that is only starting has nothing to put in order, and ends by the signal itself.
+        starting = [worker for worker in workers if not worker.ready]
         for worker in workers:
             self.running.remove(worker)
             if worker.running:
@@ -128,7 +130,7 @@ class Workers:
                 worker.process.wait()
                 self._note(worker, f"did not end within {GRACE + 10:g} s")
             else:
-                if code:
+                if code and not (code == -signal.SIGTERM and worker in starting):
                     self._note(worker, f"ended with exit code {code}")
         return time.monotonic() - begun
 
