@@ -24,6 +24,9 @@ __all__ = ["Addresses", "find", "take_down", "take_up", "watch"]
 
 WATCH_SECONDS = 0.5
 KAFKA_PIDS = ("*/pid.json", "*/format/pid.json", "first/*/pid.json", "first/*/format/pid.json")
+DATA = ("kafka", "postgres", "watcher")
+NOTES = ("services.json", "services.tmp")
+LOCK = "lock"
 PROGRAM = Path(__file__).resolve().parent.parent / "services.py"
 
 
@@ -42,6 +45,7 @@ def take_up(folder: Path, brokers: int = 1, owner: int | None = None) -> tuple[A
     Errors: ServicesError, with the reason and the end of the server's log.
     """
     folder = Path(folder).resolve()
+    _check_ours(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with _lock(folder):
         if (known := _running(folder)) is not None:
@@ -83,11 +87,12 @@ def find(folder: Path) -> Addresses | None:
 def take_down(folder: Path) -> bool:
     """End every server of the folder and remove it with all data; tell whether there was anything.
 
-    Errors: ServicesError when a process cannot be ended.
+    Errors: ServicesError when a process cannot be ended, or the folder holds anything else: then nothing is touched.
     """
     folder = Path(folder).resolve()
     if not folder.exists():
         return False
+    _check_ours(folder)
     with _lock(folder):
         # Whatever was started, also by a start that was cut short, left its process id in one of these places. (Not every
         # folder is looked through: a broker that still runs removes some of its own meanwhile.)
@@ -101,13 +106,20 @@ def take_down(folder: Path) -> bool:
             end.join()
         if left := [f"{daemon.name} (process {daemon.pid})" for daemon in daemons if daemon.pid is not None]:
             raise ServicesError(f"these did not end: {', '.join(left)}")
-        for path in folder.iterdir():
-            if path.is_dir():
-                shutil.rmtree(path)
-            elif path.name != "lock":
-                path.unlink()
+        for name in (*DATA, *NOTES):
+            if (folder / name).is_dir():
+                shutil.rmtree(folder / name)
+            else:
+                (folder / name).unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
     return True
+
+
+def _check_ours(folder: Path) -> None:
+    """Raises ServicesError for a folder that holds anything but what is put there here."""
+    strange = sorted({path.name for path in folder.iterdir()} - {*DATA, *NOTES, LOCK}) if folder.exists() else []
+    if strange:
+        raise ServicesError(f"{folder} holds {strange[0]!r}, which is not of these servers: name a folder for them alone")
 
 
 def watch(folder: Path, owner: int, started: float) -> None:
@@ -120,7 +132,7 @@ def watch(folder: Path, owner: int, started: float) -> None:
 
 
 def _lock(folder: Path) -> FileLock:
-    return FileLock(folder / "lock")
+    return FileLock(folder / LOCK)
 
 
 def _running(folder: Path) -> Addresses | None:

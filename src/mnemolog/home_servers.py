@@ -42,6 +42,8 @@ _log = logging.getLogger("mnemolog.home")
 
 INDEX_SECONDS = 0.25
 """The most that a question waits for the vectors that were computed since the last one."""
+LOOK_SECONDS, STANDSTILL_SECONDS = 30.0, 0.5
+"""How often a reader looks whether the inbox stands still, and for how long nothing must move then."""
 AGAIN_SECONDS = 1.0
 """The most that a read waits where an earlier one has waited in vain and nothing has moved since."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.05
@@ -76,6 +78,7 @@ class ServerHome:
         self._finding = PartitionFinding(self._installation, embedder)
         self._inbox = Inbox(self._installation)
         self._standstill: dict[int, _Stand] = {}
+        self._look_again: dict[int, float] = {}
         self._closed = False
         self._pid = os.getpid()
         self._end = weakref.finalize(self, _end, os.getpid(), self._finding, self._installation)
@@ -130,9 +133,32 @@ class ServerHome:
         if behind and wait:
             self._tell_laggards(partition, scope)
             self._standstill[partition.number] = self._stand(partition)
+        elif wait:
+            self._look_at_inbox(partition)
         if index:
             self._finding.refresh(partition.number, INDEX_SECONDS)
         return behind
+
+    def _look_at_inbox(self, partition: Partition) -> None:
+        """What others have published is not waited for; but who reads is told where nobody takes it in."""
+        if time.monotonic() < self._look_again.get(partition.number, 0.0):
+            return
+        self._look_again[partition.number] = time.monotonic() + LOOK_SECONDS
+        before = self._taken(partition)
+        waiting = partition.log.end(INBOX) - before
+        if waiting > 0:
+            time.sleep(STANDSTILL_SECONDS)
+            if self._taken(partition) == before:
+                _log.warning(
+                    "%d records wait in the inbox of partition %d and ingest does not move: nobody takes them in",
+                    waiting,
+                    partition.number,
+                )
+
+    @staticmethod
+    def _taken(partition: Partition) -> int:
+        with partition.log.index.reading() as view:
+            return view.next_offset(INBOX)
 
     def _patience(self, partition: Partition) -> float:
         """Seconds that a read of a partition waits: nobody is to wait for workers that are gone at every single call."""
@@ -249,8 +275,7 @@ class ServerHome:
 
     @staticmethod
     def _stand(partition: Partition) -> _Stand:
-        with partition.log.index.reading() as view:
-            taken = view.next_offset(INBOX)
+        taken = ServerHome._taken(partition)
         decided = ResolverState(partition.state).progress().applied_input
         cursor = partition.store.cursor()
         return _Stand(taken, partition.log.end(OBSERVATIONS), decided, cursor.next_changes, cursor.applied_input)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -34,11 +35,18 @@ class Servers(msgspec.Struct, frozen=True, kw_only=True):
     send_timeout: float = 30.0
 
     def __post_init__(self) -> None:
-        if not _BOOTSTRAP.fullmatch(self.kafka):
+        for name, text in (("MNEMOLOG_KAFKA", self.kafka), ("MNEMOLOG_DATABASE", self.database)):
+            if not text:
+                raise InvalidInput(name, "is not set", "Kafka and the database go together: name both")
+        if not _BOOTSTRAP.fullmatch(self.kafka) or any(
+            not _is_port(server.rpartition(":")[2]) for server in self.kafka.split(",")
+        ):
             raise InvalidInput("MNEMOLOG_KAFKA", f"is {self.kafka!r}", "give host:port, or several with commas between")
-        if not self.database.startswith("postgresql+psycopg://"):
+        if not self.database.startswith("postgresql+psycopg://") or not _has_good_port(self.database):
             raise InvalidInput(
-                "MNEMOLOG_DATABASE", "is not the URL of a PostgreSQL database", "give postgresql+psycopg://user@host/name"
+                "MNEMOLOG_DATABASE",
+                "is not the URL of a PostgreSQL database",
+                "give postgresql+psycopg://user:password@host:port/name",
             )
         if self.qdrant and not self.qdrant.startswith(("http://", "https://", "grpc://", "grpcs://")):
             raise InvalidInput("MNEMOLOG_QDRANT_URL", f"is {self.qdrant!r}", "give http://host:6333 or grpc://host:6334")
@@ -78,6 +86,18 @@ class Servers(msgspec.Struct, frozen=True, kw_only=True):
     def group(self, worker: str) -> str:
         """The consumer group of a kind of worker."""
         return f"{self.prefix}mnemolog-{worker}"
+
+
+def _is_port(text: str) -> bool:
+    return text.isdecimal() and 0 < int(text) < 65536
+
+
+def _has_good_port(url: str) -> bool:
+    try:
+        port = urlsplit(url).port
+    except ValueError:
+        return False
+    return port is None or port > 0
 
 
 def _whole(given: Mapping[str, str], name: str, default: int) -> int:

@@ -17,8 +17,9 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from local_services.kafka import KafkaServer, find_kafka
-from local_services.lifetime import PROGRAM, find
+from local_services.lifetime import PROGRAM, find, take_down, take_up
 from local_services.postgres import PostgresServer, find_postgres
+from local_services.processes import ServicesError
 from support.services import Services, remove_prefix
 
 DEADLINE = 60.0
@@ -211,3 +212,12 @@ def names(process: psutil.Process, text: str) -> bool:
         return any(text in part for part in process.cmdline())
     except psutil.Error:
         return False
+
+
+def test_a_folder_that_holds_anything_else_is_neither_used_nor_emptied(tmp_path: Path) -> None:
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "one.txt").write_text("mine", "utf-8")
+    for change in (take_up, take_down):
+        with pytest.raises(ServicesError, match="holds 'letters', which is not of these servers"):
+            change(tmp_path)
+    assert [path.name for path in tmp_path.rglob("*")] == ["letters", "one.txt"]

@@ -41,10 +41,14 @@ def add(args: argparse.Namespace) -> int:
     out = Output(json=args.json)
     with opened(args, make=True) as memory:
         receipt = memory.add(text, subject=subject, **given)
-        lines = understood_of(memory, subject, receipt.ids[0])
+        behind = memory.forms(subject=subject).behind
+        lines = [] if behind else understood_of(memory, subject, receipt.ids[0])
     out.value({"ids": receipt.ids, "position": receipt.position, "fresh": receipt.fresh, "understood": lines})
     out.line(f"{receipt.ids[0]}" + ("" if receipt.fresh else "  (was there already)"))
-    out.lines(fold(line, show.COLUMNS, "    ", "  ") for line in lines or [NOTHING])
+    out.lines(
+        fold(line, show.COLUMNS, "    ", "  ")
+        for line in lines or [f"recorded; not processed yet ({behind} behind)" if behind else NOTHING]
+    )
     return Exit.OK
 
 

@@ -6,6 +6,7 @@ import argparse
 import logging
 import os
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 from ..schemas.errors import InvalidInput
@@ -13,9 +14,12 @@ from .codes import Exit
 
 if TYPE_CHECKING:
     from ..processors.core.ports import Embedder, Extractor
+    from ..processors.pipeline.installation import Installation
     from ..schemas.registry import Registry
 
 __all__ = ["add_options", "worker"]
+
+_CLOSE_SECONDS = 10.0
 
 KINDS = ("ingest", "extract", "resolve", "summarise", "project", "all")
 
@@ -31,7 +35,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--model", metavar="NAME", help="extract: a model behind an OpenAI-compatible server, instead of offline"
     )
     parser.add_argument("--model-url", metavar="URL", help="extract: that server, such as http://127.0.0.1:8080/v1")
-    parser.add_argument("--grace", type=float, default=20.0, metavar="SECONDS", help="how long a stop may take (default 20)")
+    parser.add_argument("--grace", type=_seconds, default=20.0, metavar="SECONDS", help="how long a stop may take (default 20)")
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < 1e6:
+        raise InvalidInput("--grace", f"is {text!r}", "give seconds, 0 or more")
+    return seconds
 
 
 def worker(args: argparse.Namespace) -> int:
@@ -42,12 +56,17 @@ def worker(args: argparse.Namespace) -> int:
     if servers is None:
         raise InvalidInput("MNEMOLOG_KAFKA", "is not set", "name the servers: MNEMOLOG_KAFKA and MNEMOLOG_DATABASE")
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING, stream=sys.stderr)
+    if not os.environ.get("MNEMOLOG_DEBUG"):
+        # While a broker is away they say so a thousand times a second; our own lines say it once.
+        for name in ("aiokafka", "faust", "mode"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     from ..processors.pipeline.installation import Installation
     from ..processors.pipeline.worker import KINDS as EVERY
     from ..processors.pipeline.worker import Worker
 
     kinds = EVERY if args.kind == "all" else (args.kind,)
     installation = Installation(servers)
+    work: Worker | None = None
     try:
         embedder = _embedder() if "project" in kinds and not args.no_vectors else None
         work = Worker(
@@ -60,9 +79,27 @@ def worker(args: argparse.Namespace) -> int:
         )
         ended = work.run(lambda: _say(f"{', '.join(kinds)}: ready"))
     finally:
-        installation.close()
-    _say("ended" if ended else "ended late")
+        if work is not None and not work.ended_in_time:
+            _leave(Exit.BUSY if work.fault.error is None else Exit.BUG)
+        _close(installation)
+    _say("ended" if ended else "ended, but not in good order")
     return Exit.OK if ended else Exit.BUSY
+
+
+def _close(installation: Installation) -> None:
+    """Takes leave of the servers; of those that do not answer any more, without them."""
+    last = threading.Timer(_CLOSE_SECONDS, _leave, (Exit.BUSY,))
+    last.daemon = True
+    last.start()
+    installation.close()
+    last.cancel()
+
+
+def _leave(code: int) -> None:
+    """Ends the process though something in it still waits for a server."""
+    _say("ended late")
+    logging.shutdown()
+    os._exit(code)
 
 
 def _extractor(args: argparse.Namespace, registry: Registry) -> Extractor:

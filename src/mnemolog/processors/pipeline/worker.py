@@ -97,14 +97,22 @@ class Worker:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ended: asyncio.Event | None = None
         self.fault = Fault(self.stop)
+        self.ended_in_time = True
+        """False once a stop took longer than `grace`: then something of it may still hang in a server that is gone, and the
+        process had better end at once."""
 
     def run(self, ready: Callable[[], None] | None = None) -> bool:
         """Works until SIGTERM, SIGINT or `stop`; returns whether it ended in good order and in time. `ready` is called once
         every kind has its partitions. Raises what ended it unexpectedly."""
-        in_time = asyncio.run(self._run(ready))
+        runner = asyncio.Runner()
+        try:
+            in_order = runner.run(self._run(ready))
+        finally:
+            if self.ended_in_time:
+                runner.close()
         if self.fault.error is not None:
             raise self.fault.error
-        return in_time
+        return in_order
 
     def stop(self) -> None:
         """From any thread, or before it runs."""
@@ -126,22 +134,24 @@ class Worker:
         finally:
             if telling is not None:
                 telling.cancel()
-            in_time = await self._stop(shells)
-        return in_time
+            in_order = await self._stop(shells)
+        return in_order
 
     async def _stop(self, shells: list[_Shell]) -> bool:
         """All at once, within the time budget."""
         stopping = {asyncio.create_task(shell.stop()): shell for shell in shells}
         done, late = await asyncio.wait(stopping, timeout=self._grace)
         for task in late:
-            _log.error(
-                "%s has not ended in %g s; what it was doing is done again by the next worker", stopping[task].kind, self._grace
-            )
-            task.cancel()
+            _log.error("%s has not ended in %g s: the next worker does its last step again", stopping[task].kind, self._grace)
+        self.ended_in_time = not late
+        in_order = not late
         for task in done:
-            if (error := task.exception()) is not None:
-                self.fault(stopping[task].kind, error)
-        return not late
+            error = asyncio.CancelledError() if task.cancelled() else task.exception()
+            if error is not None:
+                # Its work is safe: every step before was durable. What failed is taking leave of a server that is gone.
+                _log.error("%s did not end in good order: %s: %s", stopping[task].kind, type(error).__name__, error)
+                in_order = False
+        return in_order
 
     def _shell(self, kind: str) -> _Shell:
         make = core_of(kind, self._installation, self._extractor, self._embedder, replace_vectors=self._replace_vectors)
