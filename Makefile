@@ -67,7 +67,7 @@ bench: .venv/dev.stamp ## measure speed and memory beside their floors; writes o
 	$(PY) benchmarks/bench.py --out "$(OUT)/bench.json" $(ARGS)
 
 bench-servers: .venv/dev.stamp ## the same on Kafka and PostgreSQL; writes out/bench-servers.json (ARGS="--quick")
-	$(PY) benchmarks/pipeline.py --out "$(OUT)/bench-servers.json" $(ARGS)
+	$(PY) benchmarks/on_servers.py --out "$(OUT)/bench-servers.json" $(ARGS)
 
 eval: .venv/dev.stamp ## measure recall on data of your own: make eval DATA=dir
 	@if [ -z "$(DATA)" ]; then echo "eval: name the folder with the data: make eval DATA=dir" >&2; exit 2; fi

@@ -45,5 +45,5 @@ def test_what_a_long_history_costs_is_measured(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_every_part_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    pipeline = module(monkeypatch, "pipeline")
+    pipeline = module(monkeypatch, "on_servers")
     assert tuple(pipeline.parts(1000)) == pipeline.PARTS

@@ -34,6 +34,11 @@ def recorded(home: Path) -> int:
         database.close()
 
 
+def hear_interrupts() -> None:
+    """Whoever runs the tests in the background may have them ignored, which a child would inherit."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no signals that one process sends another")
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, Exit.INTERRUPTED)])
 def test_what_was_recorded_stays_and_the_rest_follows(
@@ -41,7 +46,9 @@ def test_what_was_recorded_stays_and_the_rest_follows(
 ) -> None:
     home = tmp_path / "home"
     command = [sys.executable, "-m", "mnemolog", "import", "-", "--home", str(home), "--user", "mei", "--source", "chat"]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=hear_interrupts
+    )
     assert process.stdin is not None
     process.stdin.write(("\n".join(LINES[: 2 * BATCH + 9]) + "\n").encode())
     process.stdin.flush()

@@ -1,6 +1,6 @@
 """Measures mnemolog on servers (Kafka, PostgreSQL) beside its floors and prints a table; with --out also JSON.
 
-    python benchmarks/pipeline.py [--out FILE] [--only PART ...] [--quick] [--kafka HOST:PORT --database URL]
+    python benchmarks/on_servers.py [--out FILE] [--only PART ...] [--quick] [--kafka HOST:PORT --database URL]
 
 Parts: latency, throughput, rebuild, growth. Without servers named it starts its own in a throwaway folder, and ends them.
 Figures and floors are taken in turns within one run, so that a busy machine slows both; how busy it was is said beside them.
