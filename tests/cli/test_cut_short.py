@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,9 +35,14 @@ def recorded(home: Path) -> int:
         database.close()
 
 
-def hear_interrupts() -> None:
+@contextlib.contextmanager
+def children_hear_interrupts() -> Iterator[None]:
     """Whoever runs the tests in the background may have them ignored, which a child would inherit."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no signals that one process sends another")
@@ -46,9 +52,8 @@ def test_what_was_recorded_stays_and_the_rest_follows(
 ) -> None:
     home = tmp_path / "home"
     command = [sys.executable, "-m", "mnemolog", "import", "-", "--home", str(home), "--user", "mei", "--source", "chat"]
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=hear_interrupts
-    )
+    with children_hear_interrupts():
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None
     process.stdin.write(("\n".join(LINES[: 2 * BATCH + 9]) + "\n").encode())
     process.stdin.flush()
