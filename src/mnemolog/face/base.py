@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
@@ -17,6 +17,9 @@ from ..schemas.scope import Scope
 from ..schemas.times import parse_time
 from ..schemas.views import FormView
 from .ports import HomeLike
+
+if TYPE_CHECKING:
+    from ..query.trace import Trace
 
 __all__ = ["Face", "Id", "Receipt", "Rows"]
 
@@ -34,11 +37,26 @@ class Receipt(msgspec.Struct, frozen=True):
 
 
 class Rows(list[T], Generic[T]):
-    """A list that says how far behind the projections were when it was read: `behind` inputs (0: everything is in)."""
+    """A list that says how far behind the projections were when it was read: `behind` inputs (0: everything is in).
 
-    def __init__(self, rows: Iterable[T], behind: int = 0) -> None:
+    Of a search also what did not answer in time or failed (`missing`: route to reason), how it came about (`trace`, where that
+    was asked for) and the id that feedback names it by (`recall_id`, empty where it is not recorded).
+    """
+
+    def __init__(
+        self,
+        rows: Iterable[T],
+        behind: int = 0,
+        *,
+        missing: Mapping[str, str] | None = None,
+        trace: Trace | None = None,
+        recall_id: str = "",
+    ) -> None:
         super().__init__(rows)
         self.behind = behind
+        self.missing = dict(missing or {})
+        self.trace = trace
+        self.recall_id = recall_id
 
 
 class Face:

@@ -43,8 +43,8 @@ class Reading(Face):
         behind = self._home.catch_up(str(scope), wait=wait, index=True)
         wanted, moment, recall = _positive("limit", limit), self._now(now), self._home.recall_of(scope)
         with self._home.store_of(scope).snapshot():
-            hits = recall.search([str(scope)], _query(query), limit=wanted, now=moment, include_history=history)
-        return Rows(hits, behind)
+            found = recall.search([str(scope)], _query(query), limit=wanted, now=moment, include_history=history)
+        return Rows(found.hits, behind, missing=found.missing, trace=found.trace)
 
     def context(
         self,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..processors.core.text import terms
 from ..schemas.views import TimelineEntry
 from .hits import Hit
+from .ids import memory_id
 from .ports import MemoryReader
 from .understand import Question
 from .wording import day
@@ -46,6 +47,7 @@ def _share(entry: TimelineEntry, asked: frozenset[str]) -> float:
 def _hit(scope: str, entry: TimelineEntry, share: float) -> Hit:
     return Hit(
         kind="event",
+        id=memory_id("event", scope, entry.entry_id),
         text=f"{day(entry.occurred_at)} {entry.text}",
         score=share,
         scope=scope,

@@ -1,12 +1,16 @@
-"""One thing that recall found: what it says, where it comes from, how sure it is, and why it was found."""
+"""One thing that recall found: what it says, where it comes from, how sure it is and why it was found; and a whole answer."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
 
-__all__ = ["Hit", "HitKind", "HitStatus"]
+from .trace import Trace
+from .understand import Question
+
+__all__ = ["Found", "Hit", "HitKind", "HitStatus"]
 
 HitKind = Literal["slot", "turn", "event", "summary"]
 HitStatus = Literal["current", "superseded", "partly_superseded", "scheduled", "retired", "said", "happened"]
@@ -17,6 +21,8 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     superseded or partly_superseded where all or some of the values it states are old; an event `happened`."""
 
     kind: HitKind
+    id: str
+    """Opaque and stable: the same memory has the same id in every answer of its tenant (`query.ids`)."""
     text: str
     """One readable piece: the turn's words, or the slot's line."""
     score: float
@@ -46,3 +52,23 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     cause: str = ""
     why: dict[str, float] = {}
     """The signals behind the score, by name."""
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer: a sequence of its hits, best first, which says what is missing from it."""
+
+    hits: list[Hit]
+    question: Question
+    """As it was understood."""
+    missing: dict[str, str] = {}
+    """Routes that did not answer, and why: what only they would have found is not here."""
+    trace: Trace | None = None
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __getitem__(self, place: int) -> Hit:
+        return self.hits[place]

@@ -15,14 +15,14 @@ from ..schemas.times import parse_time, to_text
 from .context import Context, assemble
 from .events import find_events
 from .facts import FactCache
-from .hits import Hit, HitKind
+from .hits import Found, Hit, HitKind
 from .ports import MemoryReader
 from .rank import WEIGHTS
 from .slots import find_slots
 from .turns import TurnSearch
 from .understand import MAX_LIMIT, Question, understand
 
-__all__ = ["KINDS", "MAX_QUESTION", "Context", "Hit", "Recall"]
+__all__ = ["KINDS", "MAX_QUESTION", "Context", "Found", "Hit", "Recall"]
 
 KINDS: tuple[HitKind, ...] = ("slot", "event", "turn")
 MAX_QUESTION = 2000
@@ -61,7 +61,7 @@ class Recall:
         now: str | None = None,
         include_history: bool = False,
         kinds: Sequence[HitKind] = KINDS,
-    ) -> list[Hit]:
+    ) -> Found:
         """What these scopes hold about `query`, best first: slots that it names, events of its time, turns.
 
         limit: how many at most (default: 5, 10 or 20 by the kind of question). now: when it is asked (default: now), which
@@ -71,13 +71,13 @@ class Recall:
         question, moment = self._understood(query, now)
         wanted = min(limit if limit is not None else question.limit, MAX_LIMIT)
         if not question.text or wanted < 1:
-            return []
+            return Found(hits=[], question=question)
         keys = list(dict.fromkeys(str(scope) for scope in scopes))
         past = include_history or question.past
         slots = self._slots(keys, question, past=past) if "slot" in kinds else []
         events = self._events(keys, question, slots) if "event" in kinds else []
         turns = self._turns.find(keys, question, wanted, moment) if "turn" in kinds else []
-        return _shared_out(slots, events, turns, wanted)
+        return Found(hits=_shared_out(slots, events, turns, wanted), question=question)
 
     def context(
         self,

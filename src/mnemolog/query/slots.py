@@ -11,6 +11,7 @@ from ..schemas.registry import Registry
 from ..schemas.views import FormView, SlotView, VersionView
 from .facts import Facts, Standing
 from .hits import Hit, HitStatus
+from .ids import memory_id
 from .understand import Question
 from .wording import WORDS, day, slot_line, value_text
 
@@ -98,6 +99,7 @@ def _current_hit(form: FormView, slot: SlotView, score: float, why: dict[str, fl
         text = f"{text} [{WORDS[lang][status].format(day=day(slot.valid_from))}]"
     return Hit(
         kind="slot",
+        id=memory_id("slot", form.scope, form.form_id, slot.slot, slot.version),
         text=text,
         score=score,
         scope=form.scope,
@@ -127,6 +129,7 @@ def _old_hit(form: FormView, version: VersionView, score: float, registry: Regis
         mark = words["superseded_undated"]
     return Hit(
         kind="slot",
+        id=memory_id("slot", form.scope, form.form_id, version.slot, version.version),
         text=f"{slot_line(registry, form, version.slot, value_text(version.value), lang)} [{mark}]",
         score=score,
         scope=form.scope,

@@ -14,6 +14,7 @@ from ..processors.core.ports import Embedder, VectorStore
 from ..schemas.views import TurnView
 from .facts import FactCache, Facts
 from .hits import Hit
+from .ids import memory_id
 from .ports import MemoryReader
 from .rank import RankedTurn, TurnRanker
 from .turn_index import TurnIndexes
@@ -93,6 +94,7 @@ def _hit(ranked: RankedTurn, turn: TurnView, facts: Facts) -> Hit:
     old = turn.event_id in outdated
     return Hit(
         kind="turn",
+        id=memory_id("turn", ranked.scope, turn.source, turn.event_id),
         text=turn.content,
         score=1 / (1 + exp(-ranked.score / 10)),
         scope=ranked.scope,
