@@ -31,9 +31,17 @@ DIGESTS: dict[str, tuple[str, str]] = {
         "83354cedb4887ce55ac12e55dc765013974dee0367a8a7005b8cd683048d935d",
         "6786b5fdaf1d91afbd55752dae66f884e32ca53d3aad158b3b9c60c7687f16f2",
     ),
+    "feedback.given.v1": (
+        "95ce0e9cf3669c2c0e769ba9dfb3eddf9f10c2205951995458789146e32e97c7",
+        "8b3772126360175bfba2fec0410a95e46158c8ee50b49074a714d99e3a182ee7",
+    ),
     "input.rejected.v1": (
         "5ae8472c7c6098c249dd1c21e68e861119bc3fd0787a59bd82e53724578b563e",
         "f172d2f105e53de7f5c99edb357bdf82b9f631e31d45e36f472cd58fcb9c55f9",
+    ),
+    "memory.recalled.v1": (
+        "6dc6bf27ca49b817c1946bf5bc3dcbc8b2038f5fc427f23029894c36bb096997",
+        "7f5a0105bcf8e1aec1da6bd06d14b5885ec2b6d3d223da42a31b18be715f5712",
     ),
     "observation.recorded.v1": (
         "c40fab1974a0b927cd7bfb0710b8dd63fac8018716a3de662eedfd4435c72c5d",

@@ -32,12 +32,14 @@ from mnemolog.schemas.inputs import (
     CorrectionRequested,
     DeadlinePassed,
     ErasureRequested,
+    FeedbackGiven,
     ReextractRequested,
     RetractionRequested,
     SessionEnded,
     Turn,
 )
 from mnemolog.schemas.observations import Candidate, EntityRef, Evidence, ExtractionFailed, Observation
+from mnemolog.schemas.recalls import GivenMemory, MemoryRecalled
 from mnemolog.schemas.rejections import InputRejected, Published
 from mnemolog.schemas.values import Value
 
@@ -109,6 +111,25 @@ EXPECTED: dict[str, msgspec.Struct] = {
     ),
     "erasure.requested.v1": ErasureRequested(reason="asked for by the user", actor="operator:7"),
     "reextract.requested.v1": ReextractRequested(turn_id="turn-1", reason="the model was down"),
+    "feedback.given.v1": FeedbackGiven(
+        recall_id="019caf18-4c40-7a5b-8c3d-0123456789ab",
+        outcome="failure",
+        memories=["turn:turn-1"],
+        note="the budget was old 旧的",
+        actor="operator:7",
+    ),
+    "memory.recalled.v1": MemoryRecalled(
+        kind="context",
+        question="What is my budget? 预算多少",
+        scopes=["acme/user:42", "acme/project:apollo"],
+        agent="helper",
+        session="s-1",
+        profile="enterprise",
+        memories=[GivenMemory("slot:f-1:budget:2", 2.75, ["slots", "keywords"]), GivenMemory("turn-1")],
+        missing={"vectors": "not ready in time"},
+        tokens=118,
+        behind=1,
+    ),
     "observation.recorded.v1": Observation(
         input_id="turn-2",
         input_type="turn.recorded",

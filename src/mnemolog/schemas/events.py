@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from . import changes, inputs, observations, rejections
+from . import changes, inputs, observations, recalls, rejections
 from .clean import check_plain
 from .envelope import DEFAULT_SOURCE, Envelope, schema_uri
 from .errors import InvalidInput, NewerVersion, Undecodable, UnknownField
@@ -65,10 +65,12 @@ EVENTS: dict[str, EventType] = {
         EventType("retraction.requested", 1, inputs.RetractionRequested, DYNAMICS),
         EventType("erasure.requested", 1, inputs.ErasureRequested, DYNAMICS),
         EventType("reextract.requested", 1, inputs.ReextractRequested, DYNAMICS),
+        EventType("feedback.given", 1, inputs.FeedbackGiven, DYNAMICS),
         EventType("observation.recorded", 1, observations.Observation, OBSERVATIONS),
         EventType("extraction.failed", 1, observations.ExtractionFailed, OBSERVATIONS),
         EventType("decision.made", 1, changes.Decision, CHANGES),
         EventType("week.summarised", 1, changes.WeekSummarised, SUMMARIES),
+        EventType("memory.recalled", 1, recalls.MemoryRecalled, RECALLS),
         EventType("input.rejected", 1, rejections.InputRejected, DEAD_LETTERS),
     )
 }
@@ -76,8 +78,6 @@ EVENTS: dict[str, EventType] = {
 RESERVED = (
     "document.published",
     "fact.shared",
-    "feedback.given",
-    "memory.recalled",
     "memory.reviewed",
     "rollback.requested",
     "source.erased",

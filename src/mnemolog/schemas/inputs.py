@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from .scope import MAX_ID
 from .times import FIXED_FORM
 
 __all__ = [
@@ -13,6 +14,8 @@ __all__ = [
     "CorrectionRequested",
     "DeadlinePassed",
     "ErasureRequested",
+    "FeedbackGiven",
+    "FeedbackOutcome",
     "ReextractRequested",
     "RetractionRequested",
     "Role",
@@ -25,6 +28,8 @@ __all__ = [
 Role = Literal["user", "assistant", "tool", "system"]
 Time = Annotated[str, msgspec.Meta(pattern=FIXED_FORM, max_length=27)]
 """UTC in the fixed form."""
+FeedbackOutcome = Literal["success", "partial", "failure", "unused"]
+"""How an answer went that a recall was for: well, in part, badly, or without what was recalled."""
 UtcOffset = Annotated[int, msgspec.Meta(gt=-1440, lt=1440)]
 """Minutes east of UTC, less than a day either way."""
 
@@ -107,3 +112,16 @@ class ReextractRequested(_Data, frozen=True, kw_only=True):
 
     turn_id: str
     reason: str = ""
+
+
+class FeedbackGiven(_Data, frozen=True, kw_only=True):
+    """`feedback.given` v1: what came of an answer that a recall was for. It changes no truth: what is worth remembering may be
+    weighed by it."""
+
+    recall_id: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID)]
+    """The id of the `memory.recalled`."""
+    outcome: FeedbackOutcome
+    memories: list[str] = []
+    """The memories of the recall that it is about; none: all of them."""
+    note: str = ""
+    actor: str = "user"

@@ -11,6 +11,7 @@ from ...schemas.inputs import (
     CorrectionRequested,
     DeadlinePassed,
     ErasureRequested,
+    FeedbackGiven,
     RetractionRequested,
     SessionEnded,
 )
@@ -42,6 +43,8 @@ def carry_out(draft: Draft, data: msgspec.Struct) -> str:
     if isinstance(data, ErasureRequested):
         draft.emit(Hidden(target="scope", reason=data.reason, actor=data.actor))
         return ""
+    if isinstance(data, FeedbackGiven):
+        return ""  # kept for whoever weighs memories; what is true does not depend on it
     return f"{type(data).__name__} changes nothing"
 
 
