@@ -67,6 +67,8 @@ class AsyncMemory:
     summaries = _threaded(Memory.summaries)
     pending = _threaded(Memory.pending)
     edges = _threaded(Memory.edges)
+    operation = _threaded(Memory.operation)
+    standing = _threaded(Memory.standing)
     wait = _threaded(Memory.wait)
     process = _threaded(Memory.process)
     verify = _threaded(Memory.verify)

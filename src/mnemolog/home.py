@@ -19,6 +19,7 @@ from .adapters.logs.folder import Folder, ProcessorLock, check_database, check_t
 from .adapters.logs.memory import MemoryLog
 from .adapters.logs.sqlite import SqliteLog
 from .face.finding import Finding
+from .face.operations import FolderLog, Operation, Standing, folder_operation, folder_standing
 from .face.ports import Written
 from .processors.core.policy import Policy
 from .processors.core.ports import Embedder, EventLog, Extractor
@@ -79,7 +80,7 @@ class Home:
         self._folder: Folder | None = None
         if path is None:
             self._temporary = Path(tempfile.mkdtemp(prefix="mnemolog-"))
-            self.log: EventLog = MemoryLog()
+            self.log: FolderLog = MemoryLog()
             self.store = Store(self._temporary / "projections.db", log_id=self.log.log_id)
         else:
             self._folder = open_folder(path)
@@ -100,19 +101,8 @@ class Home:
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
         self._thread_pid = os.getpid()
-        self._end = weakref.finalize(
-            self,
-            _end,
-            os.getpid(),
-            self._stop,
-            self._engine,
-            self._threads,
-            self.finding,
-            self.store,
-            self.log,
-            self._lock,
-            self._temporary,
-        )
+        parts = (self._engine, self._threads, self.finding, self.store, self.log, self._lock, self._temporary)
+        self._end = weakref.finalize(self, _end, os.getpid(), self._stop, *parts)
 
     def close(self) -> None:
         """Ends all processing after the input that is being understood, and frees everything. May be called twice."""
@@ -144,6 +134,12 @@ class Home:
         if position is None:
             return None
         return decode(next(self.log.read(DYNAMICS, position.offset, 1)).value)[0].time
+
+    def operation(self, scope: Scope, source: str, event_id: str) -> Operation | None:
+        return folder_operation(self.log, self.store, scope, source, event_id)
+
+    def standing(self) -> Standing:
+        return folder_standing(self.log, self.store)
 
     # -- keeping current -----------------------------------------------------------------------------------------------
 
@@ -216,7 +212,7 @@ class Home:
     def _target(self, scope: str | None) -> int:
         if scope is None:
             return self.log.end(DYNAMICS)
-        last = self.log.last_input(_parse(scope))
+        last = self.log.last_input(Scope.parse(scope))
         return 0 if last is None else last + 1
 
     def _behind(self, scope: str | None, target: int) -> int:
@@ -224,13 +220,13 @@ class Home:
         applied = self.store.cursor().applied_input
         behind = 0
         if applied < target:
-            wanted = None if scope is None else _parse(scope)
+            wanted = None if scope is None else Scope.parse(scope)
             behind = sum(1 for stored in self.log.read(DYNAMICS, applied, scope=wanted) if stored.offset < target)
         with self.store.reading() as (connection, _):
             parked = parked_offsets(connection)
         for name, offset in parked.items():
             if scope in (None, name):
-                waiting = self.log.read(DYNAMICS, offset, scope=_parse(name))
+                waiting = self.log.read(DYNAMICS, offset, scope=Scope.parse(name))
                 behind += sum(1 for stored in waiting if stored.offset < applied)
         return behind
 
@@ -363,10 +359,6 @@ def _follow(home: weakref.ref[Home], stop: threading.Event) -> None:
             _log.exception("background processing failed; reads still process for themselves")
             return
         del alive
-
-
-def _parse(scope: str) -> Scope:
-    return Scope.parse(scope)
 
 
 def _end(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from .face.inbox import Awaited, Inbox
+from .face.operations import Operation, Standing, partitions_standing
 from .face.partitions import PartitionFinding
 from .face.ports import Written
 from .processors.core.ports import Embedder
@@ -110,6 +111,12 @@ class ServerHome:
     def time_of(self, scope: Scope, source: str, event_id: str) -> str | None:
         self._open()
         return self._inbox.time_of(scope, source, event_id)
+
+    def operation(self, scope: Scope, source: str, event_id: str) -> Operation | None:
+        return self._inbox.operation(scope, source, event_id)
+
+    def standing(self) -> Standing:
+        return partitions_standing(self._partitions(), self._inbox.dead_letters())
 
     # -- waiting for the workers ---------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 from .face.base import Id, Receipt, Rows
+from .face.operations import Operations
 from .face.ports import HomeLike
 from .face.reading import Reading
 from .face.writing import Writing
@@ -35,7 +36,7 @@ class _Options(TypedDict, total=False):
     read_timeout: float
 
 
-class Memory(Writing, Reading):
+class Memory(Writing, Reading, Operations):
     """A memory in one folder, in this process alone, or on servers.
 
     path: the folder (made where it does not exist); None keeps everything in this process and forgets it on `close`. servers:

@@ -15,13 +15,15 @@ import msgspec
 
 from ..adapters.kafka.client import Outgoing
 from ..processors.pipeline.accept import accept
+from ..processors.pipeline.dead_letters import DeadLetters
 from ..processors.pipeline.installation import Installation, Partition
 from ..schemas.envelope import Envelope, Position, headers_of
 from ..schemas.errors import ConflictingContent, InvalidInput, LogError, Undecodable, UnknownLog
-from ..schemas.events import DEAD_LETTERS, DYNAMICS, INBOX, decode
+from ..schemas.events import CHANGES, DEAD_LETTERS, DYNAMICS, INBOX, decode
 from ..schemas.rejections import InputRejected
 from ..schemas.scope import Scope
 from ..schemas.tokens import InboxToken, inbox_token, parse_token
+from .operations import Operation, decided, decision_key, waiting
 from .ports import Written
 
 __all__ = ["Awaited", "Inbox"]
@@ -185,9 +187,55 @@ class Inbox:
         # Whoever has a token of it was told that it lies there: below the end as it is now.
         return Awaited(partition, key, None, partition.log.end(INBOX) if own is None else own.offset + 1)
 
+    # -- what became of it ---------------------------------------------------------------------------------------------
+
+    def operation(self, scope: Scope, source: str, event_id: str) -> Operation | None:
+        """What became of an input; None where none of that id was published."""
+        key = str(scope), source, event_id
+        awaited = self._awaited(key)
+        partition, log = awaited.partition, awaited.partition.log
+        position = log.position_of(scope, source, event_id)
+        if position is None:
+            with log.index.reading() as view:
+                taken = view.next_offset(INBOX)
+            if taken < awaited.end:
+                return waiting(event_id, source, "in the inbox, to be taken in")
+            found = self._letter(partition, key)
+            if found is None:
+                return None
+            reason = f"{found[1].reason}: {found[1].detail} (dead letter {found[0]})"
+            return Operation(id=event_id, source=source, status="failed", outcome="refused", reason=reason)
+        decision = decision_key(scope, source, event_id)
+        log.fold_index(CHANGES)
+        with log.index.reading() as view:
+            offset = view.known(CHANGES, [decision]).get(decision)
+        record = None if offset is None else next(iter(log.read(CHANGES, offset[0], 1)))
+        return decided(partition.store, scope, source, event_id, position.offset, record)
+
+    def dead_letters(self) -> int:
+        """Those that nobody has resolved, of all partitions."""
+        letters = DeadLetters(self._installation)
+        try:
+            return len(letters.list("open"))
+        finally:
+            letters.close()
+
     def _refused(self, partition: Partition, key: Key) -> InvalidInput:
         """Why it is not on the log, though ingest has passed it."""
-        scope, event_id = key[0], key[2]
+        event_id = key[2]
+        found = self._letter(partition, key)
+        if found is None:
+            return InvalidInput("token", f"names an input {event_id!r} that this log has never had", "is it of another one?")
+        number, data = found
+        return InvalidInput(
+            "token",
+            f"names an input {event_id!r} that was refused: {data.detail}",
+            f"`mnemolog dead-letters show {number}` has it as it was published",
+        )
+
+    def _letter(self, partition: Partition, key: Key) -> tuple[str, InputRejected] | None:
+        """The newest dead letter that is about an input, with its id."""
+        scope = key[0]
         with self._lock:
             own = self._own.get(key)
         found: tuple[str, InputRejected] | None = None
@@ -200,14 +248,7 @@ class Inbox:
                 continue
             if _is_about(data, key) if own is None else data.offset == own.offset:
                 found = letter.id, data
-        if found is None:
-            return InvalidInput("token", f"names an input {event_id!r} that this log has never had", "is it of another one?")
-        number, data = found
-        return InvalidInput(
-            "token",
-            f"names an input {event_id!r} that was refused: {data.detail}",
-            f"`mnemolog dead-letters show {number}` has it as it was published",
-        )
+        return found
 
 
 def _key(event: Envelope) -> Key:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..query.recall import Recall
     from ..replay.rebuild import RebuildReport
     from ..replay.verify import VerifyReport
+    from .operations import Operation, Standing
 
 __all__ = ["HomeLike", "Written"]
 
@@ -48,6 +49,14 @@ class HomeLike(Protocol):
 
     def time_of(self, scope: Scope, source: str, event_id: str) -> str | None:
         """The event time of an input that was recorded, or None."""
+        ...
+
+    def operation(self, scope: Scope, source: str, event_id: str) -> Operation | None:
+        """What became of an input; None where none of that id was accepted."""
+        ...
+
+    def standing(self) -> Standing:
+        """How far everything is behind."""
         ...
 
     def catch_up(

@@ -141,6 +141,11 @@ class MemoryLog:
         known = self._reading(DYNAMICS, 0, lambda: self._seen[DYNAMICS].get(Key(str(scope), source, event_id)))
         return None if known is None else Position(EPOCH, 0, known.offset)
 
+    def derived_offset(self, topic: str, scope: Scope, source: str, event_id: str) -> int | None:
+        """Where the record of that id lies on a topic of derived ones, or None."""
+        known = self._reading(topic, 0, lambda: self._seen[topic].get(Key(str(scope), source, event_id)))
+        return None if known is None else known.offset
+
     def last_input(self, scope: Scope) -> int | None:
         offsets = self._reading(DYNAMICS, 0, lambda: self._by_scope[DYNAMICS].get(str(scope), [])[-1:])
         return offsets[0] if offsets else None

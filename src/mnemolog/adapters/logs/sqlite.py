@@ -163,6 +163,12 @@ class SqliteLog:
         known = self._look(DYNAMICS, 0, lambda connection: _lookup(connection, DYNAMICS)(key))
         return None if known is None else Position(self._epoch, 0, known.offset)
 
+    def derived_offset(self, topic: str, scope: Scope, source: str, event_id: str) -> int | None:
+        """Where the record of that id lies on a topic of derived ones, or None."""
+        key = Key(str(scope), source, event_id)
+        known = self._look(topic, 0, lambda connection: _lookup(connection, topic)(key))
+        return None if known is None else known.offset
+
     def last_input(self, scope: Scope) -> int | None:
         query = TOPIC_TABLES[DYNAMICS].last_of_scope
         last: int | None = self._look(DYNAMICS, 0, lambda connection: connection.execute(query, (str(scope),)).fetchone()[0])
