@@ -13,12 +13,15 @@ from .understand import Question
 __all__ = ["Found", "Hit", "HitKind", "HitStatus"]
 
 HitKind = Literal["slot", "turn", "event", "summary"]
-HitStatus = Literal["current", "superseded", "partly_superseded", "scheduled", "retired", "said", "happened"]
+HitStatus = Literal[
+    "current", "superseded", "partly_superseded", "scheduled", "retired", "said", "unchecked", "happened", "summary"
+]
 
 
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
-    """`status` of a slot is current, superseded (an old value), scheduled (not yet) or retired. A turn was `said`, or is
-    superseded or partly_superseded where all or some of the values it states are old; an event `happened`."""
+    """`status` of a slot is current, superseded (an old value), scheduled (not yet) or retired. A turn was `said`, is
+    superseded or partly_superseded where all or some of the values it states are old, or unchecked where that could not be
+    looked up in time. An event `happened`; what a week brought is a `summary`."""
 
     kind: HitKind
     id: str

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..processors.core.ports import VectorHit, VectorStore
+from ..processors.core.ports import VectorHit
 from ..processors.core.text import query_terms
 from .lexical import ScopeIndex
 from .periods import Period
 from .turn_index import TurnIndexes
 
-__all__ = ["NEIGHBOURS", "SIGNALS", "TURN", "WEIGHTS", "RankedTurn", "TurnRanker"]
+__all__ = ["NEIGHBOURS", "SIGNALS", "TURN", "WEIGHTS", "Nearest", "RankedTurn", "TurnRanker"]
 
 TURN = "turn"
 """The kind of point in the vector store; its id is the turn's dynamics offset in decimal."""
@@ -57,10 +57,18 @@ class RankedTurn(NamedTuple):
     """Terms of the question stand in the turn before or after it."""
 
 
+class Nearest(Protocol):
+    """What the ranker needs of a vector store."""
+
+    def search(self, scopes: Sequence[str], kind: str, vector: NDArray[np.float32], limit: int) -> list[VectorHit]:
+        """The nearest points of these scopes, best first; none where the store does not answer in time."""
+        ...
+
+
 class TurnRanker:
     """Ranks turns by what the keyword index and the vector store say of them."""
 
-    def __init__(self, indexes: TurnIndexes, vectors: VectorStore | None, *, weights: Sequence[float] = WEIGHTS) -> None:
+    def __init__(self, indexes: TurnIndexes, vectors: Nearest | None, *, weights: Sequence[float] = WEIGHTS) -> None:
         self._indexes = indexes
         self._vectors = vectors
         self._weights = weights

@@ -12,6 +12,7 @@ from ..processors.core.ports import Embedder, VectorStore
 from ..schemas.registry import Registry
 from ..schemas.scope import Scope
 from ..schemas.times import parse_time, to_text
+from .budget import COLD_SECONDS, Budget
 from .context import Context, assemble
 from .events import find_events
 from .facts import FactCache
@@ -19,8 +20,9 @@ from .hits import Found, Hit, HitKind
 from .ports import MemoryReader
 from .rank import WEIGHTS
 from .slots import find_slots
-from .turns import TurnSearch
+from .turns import TurnSearch, marked
 from .understand import MAX_LIMIT, Question, understand
+from .vectors import QuestionVectors
 
 __all__ = ["KINDS", "MAX_QUESTION", "Context", "Found", "Hit", "Recall"]
 
@@ -50,7 +52,8 @@ class Recall:
         self._embedder = embedder
         self._registry = registry if registry is not None else Registry.load()
         self._facts = FactCache(reader, self._registry)
-        self._turns = TurnSearch(reader, self._facts, embedder, vectors, weights)
+        self._vectors = QuestionVectors(embedder, vectors)
+        self._turns = TurnSearch(reader, self._vectors, weights)
 
     def search(
         self,
@@ -76,7 +79,7 @@ class Recall:
         past = include_history or question.past
         slots = self._slots(keys, question, past=past) if "slot" in kinds else []
         events = self._events(keys, question, slots) if "event" in kinds else []
-        turns = self._turns.find(keys, question, wanted, moment) if "turn" in kinds else []
+        turns = self._said(keys, question, wanted, moment) if "turn" in kinds else []
         return Found(hits=_shared_out(slots, events, turns, wanted), question=question)
 
     def context(
@@ -99,7 +102,7 @@ class Recall:
             facts=[self._facts.of(key) for key in keys],
             slots=slots,
             events=self._events(keys, question, slots),
-            turns=self._turns.find(keys, question, wanted, moment),
+            turns=self._said(keys, question, wanted, moment),
             pending=[view for key in keys for view in self._reader.pending(key)],
             registry=self._registry,
             budget=budget,
@@ -122,6 +125,10 @@ class Recall:
             for hit in find_events(self._reader, key, question, [slot for slot in slots if slot.scope == key])
         ]
         return sorted(found, key=lambda hit: -hit.score) if len(scopes) > 1 else found
+
+    def _said(self, scopes: Sequence[str], question: Question, limit: int, now: str) -> list[Hit]:
+        with self._vectors.within(Budget(COLD_SECONDS)):
+            return [marked(hit, self._facts.of(hit.scope)) for hit in self._turns.find(scopes, question, limit, now)]
 
     def _count_tokens(self, text: str) -> int:
         if self._embedder is not None:

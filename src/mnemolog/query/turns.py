@@ -1,28 +1,25 @@
 """The net under every question: the turns themselves, raw and dated, as they were said. What is hidden or expired is not
-there, and a turn that speaks of a value that stands no longer says so."""
+there. Whether a turn speaks of a value that stands no longer is said by `marked`, once the facts are known."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from math import exp
 
-import numpy as np
-from numpy.typing import NDArray
+import msgspec
 
-from ..processors.core.ports import Embedder, VectorStore
 from ..schemas.views import TurnView
-from .facts import FactCache, Facts
-from .hits import Hit
+from .facts import Facts
+from .hits import Hit, HitStatus
 from .ids import memory_id
 from .ports import MemoryReader
 from .rank import RankedTurn, TurnRanker
 from .turn_index import TurnIndexes
 from .understand import Question
+from .vectors import QuestionVectors
 
-__all__ = ["TurnSearch"]
+__all__ = ["TurnSearch", "marked"]
 
-_CACHED_QUESTIONS = 256
 _BY_VECTOR_ALONE = 0.5
 
 
@@ -32,23 +29,19 @@ class TurnSearch:
     def __init__(
         self,
         reader: MemoryReader,
-        facts: FactCache,
-        embedder: Embedder | None,
-        vectors: VectorStore | None,
+        vectors: QuestionVectors,
         weights: Sequence[float],
     ) -> None:
         self._reader = reader
-        self._facts = facts
-        self._embedder = embedder
+        self._vectors = vectors
         self._indexes = TurnIndexes(reader)
         self._ranker = TurnRanker(self._indexes, vectors, weights=weights)
-        self._embed = lru_cache(maxsize=_CACHED_QUESTIONS)(self._embed_now)
 
     def find(self, scopes: Sequence[str], question: Question, limit: int, now: str) -> list[Hit]:
         """The `limit` best turns, best first."""
         if not question.text:
             return []
-        vector = self._embed(question.text) if self._embedder is not None else None
+        vector = self._vectors.embed(question.text)
         wanted = limit
         reread = False
         while True:
@@ -62,10 +55,7 @@ class TurnSearch:
                     self._indexes.drop(scope)
                 continue
             shown = [(turn, view) for turn in ranked if (view := found.get((turn.scope, turn.offset))) is not None]
-            facts = {scope: self._facts.of(scope) for scope in {turn.scope: None for turn, _ in shown}}
-            hits = [
-                _hit(turn, view, facts[turn.scope]) for turn, view in shown if view.expires_at is None or view.expires_at > now
-            ]
+            hits = [_hit(turn, view) for turn, view in shown if view.expires_at is None or view.expires_at > now]
             if len(hits) >= limit or len(ranked) < wanted:
                 return hits[:limit]
             wanted *= 4
@@ -80,18 +70,8 @@ class TurnSearch:
             for view in self._reader.turns_by_offset(scope, offsets)
         }
 
-    def _embed_now(self, text: str) -> NDArray[np.float32]:
-        embedder = self._embedder
-        if embedder is None:
-            raise ValueError("no embedder")
-        vector: NDArray[np.float32] = embedder.embed([text])[0]
-        vector.setflags(write=False)
-        return vector
 
-
-def _hit(ranked: RankedTurn, turn: TurnView, facts: Facts) -> Hit:
-    outdated = facts.outdated
-    old = turn.event_id in outdated
+def _hit(ranked: RankedTurn, turn: TurnView) -> Hit:
     return Hit(
         kind="turn",
         id=memory_id("turn", ranked.scope, turn.source, turn.event_id),
@@ -100,8 +80,7 @@ def _hit(ranked: RankedTurn, turn: TurnView, facts: Facts) -> Hit:
         scope=ranked.scope,
         event_ids=[turn.event_id],
         occurred_at=turn.occurred_at,
-        status=("partly_superseded" if turn.event_id in facts.current else "superseded") if old else "said",
-        until=(outdated[turn.event_id] or "") if old else "",
+        status="said",
         confidence=1.0 if ranked.has_words else _BY_VECTOR_ALONE,
         routes=_routes(ranked),
         session=turn.session,
@@ -109,6 +88,17 @@ def _hit(ranked: RankedTurn, turn: TurnView, facts: Facts) -> Hit:
         role=turn.role,
         why=ranked.signals,
     )
+
+
+def marked(hit: Hit, facts: Facts | None) -> Hit:
+    """A turn that says whether what it states stands; without facts that is not known, and it says that."""
+    if facts is None:
+        return msgspec.structs.replace(hit, status="unchecked")
+    turn_id = hit.event_ids[0]
+    if turn_id not in facts.outdated:
+        return hit
+    status: HitStatus = "partly_superseded" if turn_id in facts.current else "superseded"
+    return msgspec.structs.replace(hit, status=status, until=facts.outdated[turn_id] or "")
 
 
 def _routes(ranked: RankedTurn) -> list[str]:
