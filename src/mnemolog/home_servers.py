@@ -78,6 +78,7 @@ class ServerHome:
         self._installation = Installation(servers, form_types=form_types)
         self._finding = PartitionFinding(self._installation, embedder)
         self._inbox = Inbox(self._installation)
+        self.recalls = self._inbox.recalls()
         self._standstill: dict[int, _Stand] = {}
         self._look_again: dict[int, float] = {}
         self._closed = False

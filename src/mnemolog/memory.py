@@ -3,6 +3,7 @@ scopes; everything that is returned can be traced to the turn it rests on."""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
@@ -13,6 +14,8 @@ from .face.base import Id, Receipt, Rows
 from .face.operations import Operations
 from .face.ports import HomeLike
 from .face.reading import Reading
+from .face.recall_topic import in_folder
+from .face.recorder import Recorder
 from .face.writing import Writing
 from .home import Home
 from .schemas.clean import check_text
@@ -21,9 +24,11 @@ from .schemas.scope import Scope
 from .settings import Servers
 
 if TYPE_CHECKING:
+    from .home_servers import ServerHome
     from .processors.core.ports import Embedder, Extractor
     from .replay.rebuild import RebuildReport
     from .replay.verify import VerifyReport
+    from .schemas.access import View
 
 __all__ = ["Memory", "Receipt", "Rows"]
 
@@ -34,6 +39,7 @@ class _Options(TypedDict, total=False):
     embedder: Embedder | Literal[False] | None
     form_types: str | PathLike[str] | Sequence[str | PathLike[str]]
     read_timeout: float
+    record_recalls: bool
 
 
 class Memory(Writing, Reading, Operations):
@@ -43,7 +49,8 @@ class Memory(Writing, Reading, Operations):
     where it lies on servers instead; `mnemolog worker` processes there, this process writes and reads. tenant: who owns these
     memories; extractor: what understands turns (default: offline, English and Chinese); embedder: text to vectors (default:
     multilingual, offline; False: keyword search only); form_types: a folder of YAML Form types beside the built-in ones;
-    read_timeout: seconds that a read waits for whoever processes.
+    read_timeout: seconds that a read waits for whoever processes; record_recalls: whether it is recorded which memories were
+    given for which question.
 
     Several threads may share one Memory; several processes may open one folder: one of them processes, all of them write
     and read. Raises FolderError for a folder that cannot be used, InvalidInput for a Form type that cannot be read; for servers
@@ -60,6 +67,7 @@ class Memory(Writing, Reading, Operations):
         embedder: Embedder | Literal[False] | None = None,
         form_types: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
         read_timeout: float = 30.0,
+        record_recalls: bool = True,
     ) -> None:
         Scope(tenant, "check")
         folders = [form_types] if isinstance(form_types, str | PathLike) else form_types
@@ -75,9 +83,13 @@ class Memory(Writing, Reading, Operations):
         self._home: HomeLike
         if servers is None:
             where = None if path is None else Path(path)
-            self._home = Home(where, extractor=extractor, embedder=embedder, form_types=paths, read_timeout=read_timeout)
+            home = Home(where, extractor=extractor, embedder=embedder, form_types=paths, read_timeout=read_timeout)
+            self._home, place = home, in_folder(home.log)
         else:
-            self._home = _on_servers(servers, embedder=embedder, form_types=paths, read_timeout=read_timeout)
+            remote = _on_servers(servers, embedder=embedder, form_types=paths, read_timeout=read_timeout)
+            self._home, place = remote, remote.recalls
+        self._recorder = Recorder(place, on=record_recalls)
+        self._end_recorder = weakref.finalize(self, self._recorder.close)
 
     @classmethod
     def connect(cls, tenant: str = "default", **options: Unpack[_Options]) -> Memory:
@@ -88,6 +100,17 @@ class Memory(Writing, Reading, Operations):
             raise InvalidInput("MNEMOLOG_KAFKA", "is not set", "name the servers: MNEMOLOG_KAFKA and MNEMOLOG_DATABASE")
         return cls(None, tenant, servers=servers, **options)
 
+    def seen_by(self, view: View, *, tenant: str | None = None) -> Memory:
+        """This memory as `view` lets it be seen: the same methods on one tenant's scopes, everything filtered where it is read.
+
+        tenant: whose (default: this memory's own). What is outside the view raises NotAllowed, which names the field; an id
+        that it does not let through is NotFound, as one that there is none of. Views on views only narrow. Raises
+        UnknownFormType for a Form type of the view that is not declared.
+        """
+        from .face.seen import SeenMemory
+
+        return SeenMemory(self._home, view, self._tenant if tenant is None else Scope(tenant, "check").tenant)
+
     def __enter__(self) -> Memory:
         return self
 
@@ -96,6 +119,7 @@ class Memory(Writing, Reading, Operations):
 
     def close(self) -> None:
         """Ends the background processor and frees the folder. What was added is durable already and is processed later."""
+        self._end_recorder()
         self._home.close()
 
     def wait(self, token: str, timeout: float | None = None) -> None:
@@ -129,7 +153,7 @@ class Memory(Writing, Reading, Operations):
 
 def _on_servers(
     servers: Servers, *, embedder: Embedder | Literal[False] | None, form_types: Sequence[Path], read_timeout: float
-) -> HomeLike:
+) -> ServerHome:
     try:
         from .home_servers import ServerHome
     except ModuleNotFoundError as error:

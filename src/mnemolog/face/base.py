@@ -10,13 +10,14 @@ import msgspec
 
 from ..producers.turns import TimeLike, resolve_subject
 from ..schemas.clean import check_text
-from ..schemas.envelope import Envelope
+from ..schemas.envelope import DEFAULT_SOURCE, Envelope
 from ..schemas.errors import NotFound
 from ..schemas.events import make
 from ..schemas.scope import Scope
 from ..schemas.times import parse_time
 from ..schemas.views import FormView
 from .ports import HomeLike
+from .recorder import Recorder
 
 if TYPE_CHECKING:
     from ..query.trace import Trace
@@ -64,6 +65,9 @@ class Face:
 
     _home: HomeLike
     _tenant: str
+    _source: str = DEFAULT_SOURCE
+    """Of what is written where no source is named."""
+    _recorder: Recorder
 
     def _scope(self, tenant: str | None, subject: str | None, user_id: Id | None, agent_id: Id | None = None) -> Scope:
         return Scope(self._tenant if tenant is None else tenant, resolve_subject(subject, user_id, agent_id))
@@ -75,7 +79,7 @@ class Face:
         return Receipt(*self._home.append(events))
 
     def _command(self, scope: Scope, data: msgspec.Struct, *, wait: bool = False) -> Receipt:
-        event = make(data, scope=scope, event_id=str(uuid.uuid4()), time=self._home.now())
+        event = make(data, scope=scope, event_id=str(uuid.uuid4()), time=self._home.now(), source=self._source)
         receipt = self._append([event])
         if wait:
             self._home.catch_up(str(scope))

@@ -9,22 +9,25 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
 
-from ..adapters.kafka.client import Outgoing
+from ..adapters.kafka.client import KafkaClient, Outgoing
+from ..adapters.kafka.log import PartitionLog
 from ..processors.pipeline.accept import accept
 from ..processors.pipeline.dead_letters import DeadLetters
 from ..processors.pipeline.installation import Installation, Partition
 from ..schemas.envelope import Envelope, Position, headers_of
 from ..schemas.errors import ConflictingContent, InvalidInput, LogError, Undecodable, UnknownLog
-from ..schemas.events import CHANGES, DEAD_LETTERS, DYNAMICS, INBOX, decode
+from ..schemas.events import CHANGES, DEAD_LETTERS, DYNAMICS, INBOX, RECALLS, decode
 from ..schemas.rejections import InputRejected
 from ..schemas.scope import Scope
 from ..schemas.tokens import InboxToken, inbox_token, parse_token
 from .operations import Operation, decided, decision_key, waiting
 from .ports import Written
+from .recall_topic import RecallPlace
 
 __all__ = ["Awaited", "Inbox"]
 
@@ -127,6 +130,10 @@ class Inbox:
         """Names the last input of each partition: ingest keeps their order."""
         last = {self._installation.number_of(event.scope): event for event in events}
         return _BETWEEN.join(inbox_token(event.scope, event.source, event.id) for event in last.values())
+
+    def recalls(self) -> RecallPlace:
+        """Where recalls are kept; how long is the topic's `retention.ms`."""
+        return RecallPlace(partial(_record, self._installation.client), partial(_log_of, self._installation))
 
     # -- waiting -------------------------------------------------------------------------------------------------------
 
@@ -249,6 +256,17 @@ class Inbox:
             if _is_about(data, key) if own is None else data.offset == own.offset:
                 found = letter.id, data
         return found
+
+
+def _record(client: KafkaClient, events: Sequence[Envelope]) -> None:
+    client.send_by_scope(
+        RECALLS,
+        [Outgoing(str(event.scope), event.to_bytes(), event.recordedtime or event.time, headers_of(event)) for event in events],
+    )
+
+
+def _log_of(installation: Installation, scope: str) -> PartitionLog:
+    return installation.of(scope).log
 
 
 def _key(event: Envelope) -> Key:

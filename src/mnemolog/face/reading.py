@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ..producers.turns import TimeLike
 from ..schemas.clean import check_text
 from ..schemas.errors import InvalidInput
 from ..schemas.times import parse_time
 from ..schemas.views import EdgeView, FormView, PendingView, SummaryView, TimelineEntry, VersionView
-from .base import Face, Id, Rows
+from .base import Id, Rows
+from .recalling import Recalling, given_hits, given_lines
 
 if TYPE_CHECKING:
     from ..query.context import Context
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Reading"]
 
 
-class Reading(Face):
+class Reading(Recalling):
     """Each list says in `.behind` how many of the scope's inputs it does not show yet."""
 
     def search(
@@ -28,6 +31,8 @@ class Reading(Face):
         user_id: Id | None = None,
         subject: str | None = None,
         agent_id: Id | None = None,
+        run_id: Id | None = None,
+        session: str | None = None,
         limit: int | None = None,
         history: bool = False,
         now: TimeLike | None = None,
@@ -38,13 +43,25 @@ class Reading(Face):
 
         limit: how many at most (default: 3..20 by the kind of question); history: past values too, marked; now: the time
         that "last week" is counted from. With `wait=False` nothing is processed first; `.behind` says how much is missing.
+        agent_id and session (or run_id): who asks, for the record that `.recall_id` names.
         """
         scope = self._scope(tenant, subject, user_id, agent_id)
         behind = self._home.catch_up(str(scope), wait=wait, index=True)
         wanted, moment, recall = _positive("limit", limit), self._now(now), self._home.recall_of(scope)
         with self._home.store_of(scope).snapshot():
             found = recall.search([str(scope)], _query(query), limit=wanted, now=moment, include_history=history)
-        return Rows(found.hits, behind, missing=found.missing, trace=found.trace)
+        noted = self._note(
+            "search",
+            [scope],
+            _query(query),
+            given_hits(found.hits),
+            agent_id=agent_id,
+            session=session,
+            run_id=run_id,
+            missing=found.missing,
+            behind=behind,
+        )
+        return Rows(found.hits, behind, missing=found.missing, trace=found.trace, recall_id=noted)
 
     def context(
         self,
@@ -53,6 +70,8 @@ class Reading(Face):
         user_id: Id | None = None,
         subject: str | None = None,
         agent_id: Id | None = None,
+        run_id: Id | None = None,
+        session: str | None = None,
         budget: int = 2000,
         limit: int | None = None,
         now: TimeLike | None = None,
@@ -68,7 +87,19 @@ class Reading(Face):
         tokens, wanted, moment = _positive("budget", budget) or 0, _positive("limit", limit), self._now(now)
         recall = self._home.recall_of(scope)
         with self._home.store_of(scope).snapshot():
-            return recall.context([str(scope)], _query(query), budget=tokens, limit=wanted, now=moment, behind=behind)
+            found = recall.context([str(scope)], _query(query), budget=tokens, limit=wanted, now=moment, behind=behind)
+        noted = self._note(
+            "context",
+            [scope],
+            _query(query),
+            given_lines(found),
+            agent_id=agent_id,
+            session=session,
+            run_id=run_id,
+            tokens=found.tokens,
+            behind=behind,
+        )
+        return msgspec.structs.replace(found, recall_id=noted)
 
     def forms(
         self,

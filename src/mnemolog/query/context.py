@@ -41,6 +41,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """Some lines were left out, or cut, for want of room."""
     behind: int = 0
     """Inputs that were not processed yet when this was read."""
+    recall_id: str = ""
+    """What feedback names it by; empty where recalls are not recorded."""
 
     def __str__(self) -> str:
         return self.text

@@ -1,5 +1,5 @@
-"""The `data` of what is recorded about recalls, on `memory.recalls.v1`, and the ids of recalls. A recall changes nothing: no state
-is made of it, and what it says lies outside every digest."""
+"""The `data` of what is recorded about recalls, on `memory.recalls.v1`, and the ids of recalls. A recall changes nothing: no
+state is made of it, and what it says lies outside every digest."""
 
 from __future__ import annotations
 

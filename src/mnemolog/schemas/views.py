@@ -5,12 +5,15 @@ from __future__ import annotations
 import msgspec
 
 from .observations import Evidence
+from .recalls import GivenMemory
 from .values import Value
 
 __all__ = [
     "EdgeView",
+    "FeedbackView",
     "FormView",
     "PendingView",
+    "RecallView",
     "SlotView",
     "SummaryView",
     "TimelineEntry",
@@ -159,3 +162,38 @@ class TurnView(msgspec.Struct, frozen=True, kw_only=True):
     content: str
     occurred_at: str
     expires_at: str | None
+
+
+class FeedbackView(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody said of a recall afterwards."""
+
+    event_id: str
+    outcome: str
+    """success | partial | failure | unused"""
+    memories: list[str]
+    """Those that it is about; none: all of the recall's."""
+    note: str
+    actor: str
+    given_at: str
+
+
+class RecallView(msgspec.Struct, frozen=True, kw_only=True):
+    """Which memories were given to which agent for which question, and what came of it."""
+
+    recall_id: str
+    recalled_at: str
+    kind: str
+    """search | context"""
+    question: str
+    scopes: list[str]
+    agent: str
+    session: str
+    profile: str
+    memories: list[GivenMemory]
+    """In the order of the answer."""
+    missing: dict[str, str]
+    """Routes that did not answer, and why."""
+    tokens: int
+    behind: int
+    feedback: list[FeedbackView]
+    """Oldest first."""

@@ -23,7 +23,8 @@ IDENTITY = "memory.log.v1"
 LARGEST = 16 * 1024 * 1024
 """Bytes of the largest record: a turn of 1 MiB, escaped at worst, and what is understood of it."""
 
-_WEEK = 7 * 24 * 3600 * 1000
+_DAY = 24 * 3600 * 1000
+_WEEK = 7 * _DAY
 _FOREVER = -1
 _VISIBLE_SECONDS = 15.0
 
@@ -53,7 +54,7 @@ TOPIC_SETTINGS = (
     TopicSettings(OBSERVATIONS, _FOREVER),
     TopicSettings(CHANGES, _FOREVER),
     TopicSettings(SUMMARIES, _FOREVER),
-    TopicSettings(RECALLS, _FOREVER),
+    TopicSettings(RECALLS, 90 * _DAY),  # nothing is rebuilt from them; an operator may keep them for longer or shorter
     TopicSettings(DEAD_LETTERS, _FOREVER),
     TopicSettings(IDENTITY, _FOREVER, one_partition=True),
 )

@@ -13,7 +13,8 @@ from typing import TypeVar
 
 from ...processors.core.ports import Placed, Stored
 from ...schemas.envelope import Envelope, Position
-from ...schemas.events import CHANGES, DYNAMICS, OBSERVATIONS
+from ...schemas.errors import InvalidInput
+from ...schemas.events import CHANGES, DYNAMICS, OBSERVATIONS, RECALLS
 from ...schemas.scope import Scope
 from .plan import (
     Clock,
@@ -124,6 +125,17 @@ class SqliteLog:
             connection.executemany(_SET_HEAD, heads.items())
         self._pool.notify()
         return [item.record.content for item in decided]
+
+    def drop_before(self, topic: str, time: str) -> int:
+        """Deletes a topic's records that were appended before `time`, but for the newest one, so that no offset is given twice;
+        returns how many there were. For topics that nothing is rebuilt from: recalls."""
+        if topic != RECALLS:
+            raise InvalidInput("topic", f"{topic} is kept for ever", f"only {RECALLS} may be cut")
+        with self._pool.writing() as connection:
+            end = min(_offset_at(connection, topic, time), _end(connection, topic) - 1)
+            short = TOPIC_TABLES[topic].short
+            connection.execute("DELETE FROM log_seen WHERE topic = ? AND offset < ?", (short, end))
+            return connection.execute(TOPIC_TABLES[topic].drop, (end,)).rowcount
 
     def _stamp(self, connection: sqlite3.Connection) -> str:
         return stamp(self._clock, connection.execute(_LATEST).fetchone()[0])

@@ -1,5 +1,5 @@
 """The log's tables in the SQLite file, all named `log_...`: a table of records for each topic, one of the ids seen, one of the
-links between decisions, one of heads, and what the file is. No record is ever updated or deleted."""
+links between decisions, one of heads, and what the file is. No record is ever updated, and none but recalls ever deleted."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ class TopicTable(NamedTuple):
     read_scope: str
     at: str
     last_of_scope: str
+    drop: str
 
 
 def _table(topic: str) -> TopicTable:
@@ -55,6 +56,7 @@ def _table(topic: str) -> TopicTable:
         "WHERE offset >= ? AND offset < ? AND scope = ? ORDER BY offset LIMIT ?",
         at=f"SELECT offset, recorded FROM {name} WHERE offset >= ? ORDER BY offset LIMIT 1",  # noqa: S608
         last_of_scope=f"SELECT max(offset) FROM {name} WHERE scope = ?",  # noqa: S608
+        drop=f"DELETE FROM {name} WHERE offset < ?",  # noqa: S608
     )
 
 
