@@ -109,7 +109,9 @@ class Memory(Writing, Reading, Operations):
         """
         from .face.seen import SeenMemory
 
-        return SeenMemory(self._home, view, self._tenant if tenant is None else Scope(tenant, "check").tenant)
+        seen = SeenMemory(self._home, view, self._tenant if tenant is None else Scope(tenant, "check").tenant)
+        seen._recorder = self._recorder
+        return seen
 
     def __enter__(self) -> Memory:
         return self

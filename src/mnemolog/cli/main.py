@@ -77,6 +77,10 @@ def run(argv: Sequence[str]) -> int:
 
     if args.command in OPERATING:
         return OPERATING[args.command](args)
+    from .recalls import HANDLERS as RECALLING
+
+    if args.command in RECALLING:
+        return RECALLING[args.command](args)
     from .commands import HANDLERS
 
     return HANDLERS[args.command](args)

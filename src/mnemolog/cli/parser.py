@@ -9,6 +9,7 @@ from typing import NoReturn
 from .. import __version__
 from ..schemas.errors import InvalidInput
 from .operations import OPERATIONS, add_operations
+from .recalls import RECALLS, add_recalls
 from .worker import add_options as add_worker_options
 
 __all__ = ["COMMANDS", "build"]
@@ -24,6 +25,7 @@ COMMANDS = {
     "timeline": "what happened and what was decided",
     "summaries": "what each week brought",
     "pending": "what was heard but not believed yet; answer with confirm or reject",
+    **RECALLS,
     "rebuild": "make the read models anew from the log",
     "verify": "fold the log afresh and compare with what is stored",
     "stats": "counts",
@@ -77,6 +79,7 @@ def build() -> argparse.ArgumentParser:
     made["pending"].add_argument("action", nargs="?", choices=("list", "confirm", "reject"), default="list")
     made["pending"].add_argument("pending_id", nargs="?", metavar="ID", help="the question (the start of its id is enough)")
     made["pending"].add_argument("--value", metavar="TEXT", help="confirm another value than the one heard")
+    add_recalls(made)
     add_worker_options(made["worker"])
     add_operations(made)
     made["verify"].add_argument("--decide", action="store_true", help="also decide every input again, to see policy drift")
