@@ -17,6 +17,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +31,7 @@ from mnemolog.query.rank import SIGNALS, TURN, WEIGHTS
 from mnemolog.query.recall import Recall
 from mnemolog.schemas.scope import Scope
 from mnemolog.schemas.times import parse_time
-from mnemolog.schemas.views import FormView, PendingView, SummaryView, TimelineEntry, TurnView, VersionView
+from mnemolog.schemas.views import EdgeView, FormView, PendingView, SummaryView, TimelineEntry, TurnView, VersionView
 
 KS = (5, 10)
 
@@ -68,8 +69,17 @@ class Turns:
             )
         )
 
-    def cursor(self) -> tuple[int, int]:
-        return 0, 0
+    def snapshot(self, scope: Scope | str) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def stand(self, scope: Scope | str) -> tuple[int | str, ...]:
+        return ()
+
+    def written(self, scope: Scope | str) -> int:
+        return len(self.views[str(scope)])
+
+    def edges(self, scope: Scope | str) -> list[EdgeView]:
+        return []
 
     def forms(self, scope: Scope | str, form_type: str | None = None, include_retired: bool = False) -> list[FormView]:
         return []

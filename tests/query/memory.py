@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TypedDict, Unpack
 
 import numpy as np
@@ -16,7 +17,7 @@ from mnemolog.schemas.observations import Evidence
 from mnemolog.schemas.scope import Scope
 from mnemolog.schemas.times import add_seconds
 from mnemolog.schemas.values import Value
-from mnemolog.schemas.views import FormView, PendingView, SlotView, SummaryView, TimelineEntry, TurnView, VersionView
+from mnemolog.schemas.views import EdgeView, FormView, PendingView, SlotView, SummaryView, TimelineEntry, TurnView, VersionView
 
 START = "2026-05-04T09:00:00.000000Z"
 
@@ -76,6 +77,7 @@ class Lists:
         self.versions: dict[str, list[VersionView]] = {}
         self.entries: dict[str, list[TimelineEntry]] = {}
         self.questions: dict[str, list[PendingView]] = {}
+        self.edge_views: dict[str, list[EdgeView]] = {}
         self.weeks: dict[str, list[SummaryView]] = {}
         self.asked: set[str] = set()
         self.end = 0
@@ -98,8 +100,18 @@ class Lists:
         )
         return offset
 
-    def cursor(self) -> tuple[int, int]:
+    def snapshot(self, scope: Scope | str) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def stand(self, scope: Scope | str) -> tuple[int | str, ...]:
         return self.changes, self.end
+
+    def written(self, scope: Scope | str) -> int:
+        return self.end
+
+    def edges(self, scope: Scope | str) -> list[EdgeView]:
+        self.asked.add(str(scope))
+        return self.edge_views.get(str(scope), [])
 
     def forms(self, scope: Scope | str, form_type: str | None = None, include_retired: bool = False) -> list[FormView]:
         self.asked.add(str(scope))

@@ -243,6 +243,14 @@ class StoreBase:
             self._local.cursor = cursor
         return cursor
 
+    def stand(self, scope: Scope | str) -> tuple[int, str, int]:
+        """(the live version, the hash of the scope's newest projected decision, where the summaries go on): while it stays the
+        same, so do the scope's rows."""
+        with self.reading() as (connection, current):
+            head = sa.select(current.heads.c.head).where(current.heads.c.scope_id == self.scope_number(connection, scope))
+            found = connection.execute(head).scalar_one_or_none()
+            return current.version, found or "", self.read_offsets(connection, current)["summaries"]
+
     @staticmethod
     def read_offsets(connection: sa.Connection, current: Tables) -> dict[str, int]:
         """`changes`, `dynamics` and `summaries`: where each topic goes on; 0 at the start."""

@@ -4,15 +4,16 @@ durable, however far the processor has come."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
 from ..processors.core.ports import EventLog
 from ..processors.core.text import terms
 from ..schemas.events import DYNAMICS, decode
 from ..schemas.inputs import Turn
 from ..schemas.scope import Scope
-from ..schemas.views import FormView, PendingView, SummaryView, TimelineEntry, TurnView, VersionView
+from ..schemas.views import EdgeView, FormView, PendingView, SummaryView, TimelineEntry, TurnView, VersionView
 from .parked import undecided_from
-from .store import Cursor, Store, TurnRow
+from .store import Store, TurnRow
 
 __all__ = ["LiveReader"]
 
@@ -23,8 +24,14 @@ class LiveReader:
     def __init__(self, store: Store, log: EventLog) -> None:
         self._store, self._log = store, log
 
-    def cursor(self) -> Cursor:
-        return self._store.cursor()
+    def snapshot(self, scope: Scope | str) -> AbstractContextManager[None]:
+        return self._store.snapshot()
+
+    def stand(self, scope: Scope | str) -> tuple[int | str, ...]:
+        return self._store.stand(scope)
+
+    def written(self, scope: Scope | str) -> int:
+        return self._log.end(DYNAMICS)
 
     def forms(self, scope: Scope | str, form_type: str | None = None, include_retired: bool = False) -> list[FormView]:
         return self._store.forms(scope, form_type, include_retired)
@@ -41,6 +48,9 @@ class LiveReader:
         newest_first: bool = False,
     ) -> list[TimelineEntry]:
         return self._store.timeline(scope, since, until, limit, newest_first)
+
+    def edges(self, scope: Scope | str) -> list[EdgeView]:
+        return self._store.edges(scope)
 
     def pending(self, scope: Scope | str) -> list[PendingView]:
         return self._store.pending(scope)

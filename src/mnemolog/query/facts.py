@@ -81,12 +81,12 @@ class FactCache:
         self._registry = registry
         self._scopes = scopes
         self._lock = threading.Lock()
-        self._held: OrderedDict[str, tuple[tuple[int, ...], Facts]] = OrderedDict()
+        self._held: OrderedDict[str, tuple[tuple[int | str, ...], Facts]] = OrderedDict()
 
     def of(self, scope: str) -> Facts:
         """The facts of a scope, as of now."""
         # Read before the rows: if the projections move on in between, the next look reads again.
-        state = tuple(self._reader.cursor())
+        state = self._reader.stand(scope)
         with self._lock:
             held = self._held.get(scope)
             if held is not None and held[0] == state:

@@ -4,10 +4,11 @@ can widen a question to another one."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from ..schemas.scope import Scope
-from ..schemas.views import FormView, PendingView, SummaryView, TimelineEntry, TurnView, VersionView
+from ..schemas.views import EdgeView, FormView, PendingView, SummaryView, TimelineEntry, TurnView, VersionView
 from .lexical import IndexRow
 
 __all__ = ["MemoryReader"]
@@ -16,8 +17,16 @@ __all__ = ["MemoryReader"]
 class MemoryReader(Protocol):
     """The read side of the projections. Nothing hidden is ever returned; an unknown scope reads as an empty one."""
 
-    def cursor(self) -> tuple[int, int]:
-        """How far the projections are: while it stays the same, so does every answer here."""
+    def snapshot(self, scope: Scope | str) -> AbstractContextManager[None]:
+        """All reads of this thread inside it, of scopes that lie where this one does, see one state."""
+        ...
+
+    def stand(self, scope: Scope | str) -> tuple[int | str, ...]:
+        """How far the scope's read models are: while it stays the same, so does every answer here about what was decided."""
+        ...
+
+    def written(self, scope: Scope | str) -> int:
+        """How far the log is that the scope's turns are on: while it stays the same too, so do the answers about turns."""
         ...
 
     def forms(self, scope: Scope | str, form_type: str | None = None, include_retired: bool = False) -> list[FormView]:
@@ -37,6 +46,10 @@ class MemoryReader(Protocol):
         newest_first: bool = False,
     ) -> list[TimelineEntry]:
         """What happened from `since` on and before `until`."""
+        ...
+
+    def edges(self, scope: Scope | str) -> list[EdgeView]:
+        """Relations between Forms that hold now."""
         ...
 
     def pending(self, scope: Scope | str) -> list[PendingView]:
