@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from .adapters.models.openai import OpenAIExtractor
     from .aio import AsyncMemory
     from .memory import Memory, Receipt, Rows
+    from .schemas.access import View
     from .schemas.errors import MnemologError
     from .settings import Servers
 
-__all__ = ["AsyncMemory", "Memory", "MnemologError", "OpenAIExtractor", "Receipt", "Rows", "Servers", "__version__"]
+__all__ = ["AsyncMemory", "Memory", "MnemologError", "OpenAIExtractor", "Receipt", "Rows", "Servers", "View", "__version__"]
 
 __version__ = "0.1.0"
 
@@ -27,6 +28,7 @@ _HOMES = {
     "Receipt": ".memory",
     "Rows": ".memory",
     "Servers": ".settings",
+    "View": ".schemas.access",
 }
 
 

@@ -9,6 +9,7 @@ from os import PathLike
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from .memory import Memory
+from .schemas.access import View
 
 __all__ = ["AsyncMemory"]
 
@@ -47,6 +48,10 @@ class AsyncMemory:
     async def connect(cls, tenant: str = "default", **options: Any) -> AsyncMemory:
         """On the servers that the environment names."""
         return cls(await asyncio.to_thread(partial(Memory.connect, tenant, **options)))
+
+    def seen_by(self, view: View, *, tenant: str | None = None) -> AsyncMemory:
+        """`Memory.seen_by` for asyncio; nothing is waited for."""
+        return AsyncMemory(self.memory.seen_by(view, tenant=tenant))
 
     close = _threaded(Memory.close)
     add = _threaded(Memory.add)

@@ -82,13 +82,15 @@ class Operations(Face):
         user_id: Id | None = None,
         subject: str | None = None,
         agent_id: Id | None = None,
-        source: str = DEFAULT_SOURCE,
+        source: str | None = None,
         tenant: str | None = None,
     ) -> Operation:
         """What became of an input, by its id: each of `Receipt.ids`. Nothing is waited for. An accepted input always ends in
         done or failed. Raises NotFound for an id that was never accepted in this scope."""
         scope = self._scope(tenant, subject, user_id, agent_id)
-        found = self._home.operation(scope, check_text("source", source), check_text("id", id))
+        found = self._home.operation(
+            scope, self._source if source is None else check_text("source", source), check_text("id", id)
+        )
         if found is None:
             raise NotFound("operation", id, "writing returned its id; name the same user or subject, and the same source")
         return found

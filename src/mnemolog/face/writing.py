@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ..producers.turns import Message, TimeLike, resolve_session, turns_of
 from ..schemas.clean import check_text
-from ..schemas.envelope import DEFAULT_SOURCE, Envelope
+from ..schemas.envelope import Envelope
 from ..schemas.errors import ConflictingContent, InvalidInput, NotFound
 from ..schemas.inputs import (
     ConfirmationGiven,
@@ -41,7 +41,7 @@ class Writing(Face):
         role: str | None = None,
         occurred_at: TimeLike | None = None,
         id: str | None = None,
-        source: str = DEFAULT_SOURCE,
+        source: str | None = None,
         metadata: dict[str, Any] | None = None,
         expires_at: TimeLike | None = None,
         importance: float | None = None,
@@ -54,6 +54,7 @@ class Writing(Face):
         whole or not at all. Raises InvalidInput naming the field.
         """
         scope = self._scope(tenant, subject, user_id, agent_id)
+        source = self._source if source is None else source
         first_times: dict[str, str] = {}
         while True:
             events = turns_of(

@@ -8,6 +8,7 @@ Each error says what was wrong, where, and what to do about it, and carries the 
     │   └── UnknownFormType     a form type or slot that no registry file declares
     ├── ConflictingContent      the same (scope, source, id) again with other content
     ├── NotFound                no such form, pending question, event
+    ├── NotAllowed              outside the caller's view; `field` names what is
     ├── LogError                the event log
     │   ├── Undecodable         bytes that are no event of ours
     │   ├── NewerVersion        an event or a folder written by a newer mnemolog
@@ -44,6 +45,7 @@ __all__ = [
     "ModelOutputInvalid",
     "ModelUnavailable",
     "NewerVersion",
+    "NotAllowed",
     "NotFound",
     "NotOurs",
     "ReadOnly",
@@ -116,6 +118,18 @@ class NotFound(MnemologError, LookupError):
         self.identifier = identifier
         self.hint = hint
         super().__init__(f"no {what} {identifier!r} in this scope" + (f" ({hint})" if hint else ""))
+
+
+class NotAllowed(MnemologError):
+    """Outside the caller's view. It says nothing about whether there is such a thing. `field` is the name of what the caller
+    gave (or of the call), `value` what it gave."""
+
+    def __init__(self, field: str, value: str, view: str, hint: str = "") -> None:
+        self.field = field
+        self.value = value
+        self.view = view
+        self.hint = hint
+        super().__init__(f"{field}: {value!r} is outside the view {view!r}" + (f" ({hint})" if hint else ""))
 
 
 class LogError(MnemologError):
