@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+import msgspec
+
 from ..producers.turns import Message, TimeLike, resolve_session, turns_of
 from ..schemas.clean import check_text
 from ..schemas.envelope import Envelope
@@ -45,14 +47,18 @@ class Writing(Face):
         metadata: dict[str, Any] | None = None,
         expires_at: TimeLike | None = None,
         importance: float | None = None,
+        correlation_id: str | None = None,
         tenant: str | None = None,
     ) -> Receipt:
         """Records a text, one message or a list of OpenAI-style messages, and returns once they are durable.
 
         Whose memory it is: `user_id="42"` (subject `user:42`) or `subject=`. `run_id` is another word for `session`. The same
         `id` again with the same content changes nothing; with other content it raises ConflictingContent. A list is recorded
-        whole or not at all. Raises InvalidInput naming the field.
+        whole or not at all. `correlation_id` (a trace's id, say) is kept with the events and those that follow from them.
+        Raises InvalidInput naming the field.
         """
+        if correlation_id is not None:
+            check_name("correlation_id", correlation_id)
         scope = self._scope(tenant, subject, user_id, agent_id)
         source = self._source if source is None else source
         first_times: dict[str, str] = {}
@@ -73,6 +79,8 @@ class Writing(Face):
                 importance=importance,
                 first_times=first_times,
             )
+            if correlation_id is not None:
+                events = [msgspec.structs.replace(event, correlationid=correlation_id) for event in events]
             try:
                 return self._append(events)
             except ConflictingContent as conflict:

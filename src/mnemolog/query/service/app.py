@@ -1,0 +1,119 @@
+"""The application: the routes behind the door, every error as a problem, and the document that describes them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from ... import __version__
+from ...memory import Memory
+from ...schemas.errors import MnemologError
+from .document import document
+from .edge import Edge
+from .keys import KeyRing
+from .limits import Limits
+from .operating import router as operating
+from .problems import FieldProblem, ProblemError, problem_of, problem_response
+from .reading import router as reading
+from .service import Service
+from .writing import router as writing
+
+__all__ = ["create_app"]
+
+_ABOUT = "Long-term memory for AI agents: what was said, what is believed, why, and how to undo it."
+_TAGS = [
+    {"name": "write", "description": "Recording what was said, answering questions, forgetting."},
+    {"name": "read", "description": "Questions, and what is known."},
+    {"name": "operate", "description": "For whoever runs the service; no key needed."},
+]
+_KINDS = {400: "unreadable", 404: "no-such-route", 405: "method-not-allowed", 413: "too-large"}
+_PLACES = ("body", "query", "path", "header")
+
+
+def create_app(memory: Memory, keys: KeyRing | None, *, limits: Limits | None = None, tenant: str = "default") -> FastAPI:
+    """An ASGI application that serves `memory`.
+
+    keys: those that are valid; None lets everybody in who asks from this machine, as an admin of `tenant`. The memory stays the
+    caller's to close, after the application has ended.
+    """
+    service = Service(memory, keys, limits=limits, tenant=tenant)
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        service.close()
+
+    app = FastAPI(
+        title="mnemolog",
+        version=__version__,
+        description=_ABOUT,
+        openapi_tags=_TAGS,
+        docs_url=None,  # its page would load scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=life,
+    )
+    app.state.service = service
+    for router in (writing, reading, operating):
+        app.include_router(router)
+    app.add_middleware(Edge, service=service)
+    app.add_exception_handler(HTTPException, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    for kind in (ProblemError, MnemologError):
+        app.add_exception_handler(kind, _problem)
+    app.openapi = lambda: document(app)  # type: ignore[method-assign]
+    return app
+
+
+async def _problem(request: Request, error: Exception) -> Response:
+    known = problem_of(error)
+    if known is None:
+        raise error
+    return problem_response(known, request.state.request_id)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """What the router and the framework refuse."""
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for nothing else
+    detail = "there is nothing at this address" if error.status_code == 404 else str(error.detail)
+    headers = dict(error.headers or {})
+    problem = ProblemError(error.status_code, _KINDS.get(error.status_code, "refused"), detail, headers=headers)
+    return problem_response(problem, request.state.request_id)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    """Fields that are wrong, missing or not known: named, but what was given is not repeated."""
+    assert isinstance(error, RequestValidationError)  # noqa: S101
+    found = [_field_of(item["loc"], item["type"], item["msg"]) for item in error.errors()]
+    named = {item.field: item for item in reversed(found)}
+    # Of the types that a value was tried as, the one that came furthest says what is wrong.
+    deeper = {field for field in named for other in named if other.startswith((f"{field}.", f"{field}["))}
+    fields = [item for field, item in reversed(named.items()) if field not in deeper]
+    kind = "unknown-field" if any(item["type"] == "extra_forbidden" for item in error.errors()) else "invalid-input"
+    detail = "; ".join(f"{item.field}: {item.problem}" for item in fields[:5])
+    return problem_response(ProblemError(422, kind, detail, fields=fields), request.state.request_id)
+
+
+def _field_of(where: Sequence[int | str], kind: str, message: str) -> FieldProblem:
+    parts = list(where[1:] if where and where[0] in _PLACES else where)
+    if kind == "value_error":  # ours say the field themselves
+        field, _, problem = message.removeprefix("Value error, ").partition(": ")
+        path = _path(parts)
+        return FieldProblem(f"{path}.{field}" if path else field, problem)
+    problem = "there is no such field" if kind == "extra_forbidden" else message[:1].lower() + message[1:]
+    return FieldProblem(_path(parts) or "body", problem)
+
+
+def _path(parts: Sequence[int | str]) -> str:
+    """`messages[0].role`. Which of several types a value was tried as is left out."""
+    path = ""
+    for part in parts:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        elif part.isidentifier() and not part[:1].isupper() and part not in ("str", "int", "float", "constrained"):
+            path += f".{part}" if path else part
+    return path

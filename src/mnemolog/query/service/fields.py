@@ -1,0 +1,112 @@
+"""The fields that requests are made of, each declared once, so that the OpenAPI document says exactly what is accepted. The
+same names as in Python; the tenant is never among them: it comes with the key."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema
+
+from ...schemas.clean import MAX_METADATA
+from ...schemas.scope import MAX_ID
+
+__all__ = [
+    "ABSENT",
+    "ANY_JSON",
+    "JSON_SCHEMA",
+    "Content",
+    "Cursor",
+    "Importance",
+    "JsonObject",
+    "JsonValue",
+    "Limit",
+    "MemoryId",
+    "Moment",
+    "Name",
+    "PageSize",
+    "QueryText",
+    "Strict",
+    "TextMoment",
+    "Token",
+    "UserId",
+    "UserName",
+]
+
+ABSENT: Any = None
+"""The default of a field that may be left out, though it may not be null."""
+
+_PLAIN = r"[^\x00-\x1f\x7f-\x9f]"
+_SEEN = r"[^\s\x00-\x1f\x7f-\x9f]"
+_NAME = rf"^{_PLAIN}*{_SEEN}{_PLAIN}*$"
+_CONTENT = r"^[^\x00]*[^\s\x00-\x1f\x85][^\x00]*$"
+_TEXT = r"^[^\x00]*$"
+_LEAP = r"(?:(?:1[6-9]|2[0-9])(?:0[48]|[2468][048]|[13579][26])|(?:16|20|24|28)00)-02-29"
+_DAY = (
+    r"(?:1[6-9]|2[0-9])[0-9]{2}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)"
+    r"|02-(?:0[1-9]|1[0-9]|2[0-8]))"
+)
+_CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{3}(?:[0-9]{3})?)?)?"
+_OFFSET = r"(?:Z|[+-](?:0[0-9]|1[0-4]):[0-5][0-9])?"
+_MOMENT = rf"^(?:{_LEAP}|{_DAY})(?:T{_CLOCK}{_OFFSET})?$"
+_EARLIEST, _LATEST = -11_000_000_000, 32_000_000_000
+_INT64 = 2**63
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=MAX_ID, pattern=_NAME)]
+"""A subject, session, speaker, source or id: not only white space, no control characters."""
+UserName = Annotated[str, StringConstraints(min_length=1, max_length=MAX_ID - 6, pattern=_NAME)]
+UserId = UserName | Annotated[int, Field(ge=-_INT64, lt=_INT64)]
+Content = Annotated[str, StringConstraints(min_length=1, pattern=_CONTENT)]
+QueryText = Annotated[str, StringConstraints(max_length=100_000, pattern=_TEXT)]
+TextMoment = Annotated[
+    str, StringConstraints(pattern=_MOMENT), Field(description="ISO 8601, of the years 1600 to 2999; without an offset UTC")
+]
+Moment = TextMoment | Annotated[float, Field(ge=_EARLIEST, le=_LATEST, description="seconds since 1970")]
+Importance = Annotated[float, Field(ge=0, le=1)]
+Token = Annotated[
+    str,
+    StringConstraints(
+        max_length=8192, pattern=r"^(?:inbox\.[A-Za-z0-9_,.-]+|[A-Za-z0-9_-]+@[0-9]{1,18}:[0-9]{1,18}:[0-9]{1,18})$"
+    ),
+    Field(description="the `position` that writing returned: the read waits until it shows what was written"),
+]
+Cursor = Annotated[
+    str, StringConstraints(max_length=8192, pattern=r"^[A-Za-z0-9_-]+$"), Field(description="`next` of the page before")
+]
+Limit = Annotated[int, Field(ge=1, le=100)]
+PageSize = Annotated[int, Field(ge=1, le=500)]
+MemoryId = Annotated[str, StringConstraints(min_length=1, max_length=4 * MAX_ID, pattern=_NAME)]
+
+_JSON_REF = {"$ref": "#/components/schemas/Json"}
+_JSON_OBJECT = {"type": "object", "propertyNames": {"pattern": _TEXT}, "additionalProperties": _JSON_REF}
+JSON_SCHEMA: dict[str, Any] = {
+    "title": "Json",
+    "description": "Any JSON, at most 32 levels deep, without NUL characters and without integers of more than 64 bits.",
+    "anyOf": [
+        {"type": "null"},
+        {"type": "boolean"},
+        {"type": "number", "minimum": -_INT64, "maximum": _INT64 - 2048},
+        {"type": "string", "pattern": _TEXT},
+        {"type": "array", "items": _JSON_REF},
+        _JSON_OBJECT,
+    ],
+}
+"""What `JsonValue` refers to, for the components of the document."""
+ANY_JSON = "x-any-json"
+"""Stands in a schema where the document refers to `JSON_SCHEMA`."""
+JsonValue = Annotated[Any, WithJsonSchema({ANY_JSON: True})]
+JsonObject = Annotated[
+    dict[str, Any],
+    WithJsonSchema(
+        {**_JSON_OBJECT, "additionalProperties": {ANY_JSON: True}, "description": f"at most {MAX_METADATA // 1024} KiB as JSON"}
+    ),
+]
+
+
+class Strict(BaseModel):
+    """A body: nothing is converted, and a field that is not declared is refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    def given(self) -> dict[str, Any]:
+        """The fields that the caller gave, as plain data."""
+        return self.model_dump(exclude_unset=True)

@@ -1,0 +1,81 @@
+"""The query parameters of reads and deletions, declared in one place: what every read takes is added here once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from .fields import ABSENT, Cursor, Name, PageSize, QueryText, TextMoment, Token, UserName
+
+__all__ = [
+    "DeleteParameters",
+    "ForgetParameters",
+    "FormsParameters",
+    "HistoryParameters",
+    "NoParameters",
+    "OperationParameters",
+    "PageParameters",
+    "ReadParameters",
+    "TimelineParameters",
+]
+
+DEFAULT_PAGE = 100
+
+
+class NoParameters(BaseModel):
+    """A route that takes none refuses them, too."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ScopeParameters(NoParameters):
+    """Whose memory: one of the two."""
+
+    subject: Name = Field(default=ABSENT, description="whose memory, such as project:apollo")
+    user_id: UserName = Field(default=ABSENT, description="short for the subject user:<user_id>")
+
+    def whose(self) -> dict[str, Any]:
+        """The arguments of a Memory's method that say whose memory is meant; it refuses none and two."""
+        return self.model_dump(include={"subject", "user_id"}, exclude_unset=True)
+
+
+class ReadParameters(ScopeParameters):
+    """Of every read. (Where a point in time can be named, it is named here.)"""
+
+    after: Token = ABSENT
+    wait: bool = Field(default=True, description="whether what was written before is processed first")
+
+
+class PageParameters(ReadParameters):
+    """Of every list."""
+
+    limit: PageSize = Field(default=DEFAULT_PAGE, description="items of this page at most")
+    cursor: Cursor = ABSENT
+
+
+class FormsParameters(PageParameters):
+    form_type: Name = Field(default=ABSENT, description="of one type only")
+    retired: bool = Field(default=False, description="also what was called off")
+
+
+class HistoryParameters(PageParameters):
+    slot: Name = Field(default=ABSENT, description="of one slot")
+
+
+class TimelineParameters(PageParameters):
+    since: TextMoment = Field(default=ABSENT, description="from then on")
+    until: TextMoment = Field(default=ABSENT, description="before then")
+
+
+class OperationParameters(ScopeParameters):
+    source: Name = Field(default=ABSENT, description="the source that it was written with (default: mnemolog)")
+
+
+class ForgetParameters(ScopeParameters):
+    reason: QueryText = Field(default="", description="why, for the log")
+    actor: Name = Field(default="user", description="on whose behalf, for the log")
+
+
+class DeleteParameters(ForgetParameters):
+    slot: Name = Field(default=ABSENT, description="of a Form, one slot only")
