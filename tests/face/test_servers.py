@@ -20,6 +20,7 @@ from mnemolog.adapters.kafka.client import Outgoing
 from mnemolog.processors.core.ports import Embedder
 from mnemolog.processors.pipeline.installation import Installation
 from mnemolog.projections.dialect import Database
+from mnemolog.projections.tables import SCHEMA_VERSION
 from mnemolog.schemas.envelope import Envelope, Position
 from mnemolog.schemas.errors import (
     Closed,
@@ -314,7 +315,7 @@ def test_a_database_of_another_log_or_a_newer_mnemolog_is_refused(servers: Serve
         alter(servers, servers.schema(0), statement)
         with pytest.raises(kind) as caught, opened(servers):
             pass
-        alter(servers, servers.schema(0), "UPDATE rm_meta SET value = '1' WHERE name = 'schema_version'")
+        alter(servers, servers.schema(0), f"UPDATE rm_meta SET value = '{SCHEMA_VERSION}' WHERE name = 'schema_version'")  # noqa: S608 - our own number
         assert isinstance(caught.value, LogError)
         assert not isinstance(caught.value, Misconfigured)
         assert "\n" not in str(caught.value)

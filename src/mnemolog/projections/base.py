@@ -159,22 +159,33 @@ class StoreBase:
                 f"{self._database.target} holds read models of schema {meta['schema_version']}, this mnemolog knows "
                 f"{SCHEMA_VERSION}: upgrade mnemolog"
             )
+        older = int(meta["schema_version"]) < SCHEMA_VERSION
         built_from = meta.get("log_id")
         if self._expected_log is not None and built_from is not None and built_from != self._expected_log:
             raise UnknownLog(
                 f"the read models in {self._database.target} were built from log {built_from}, not from log "
                 f"{self._expected_log}: open them with their own log, or delete them and rebuild"
             )
+        if older:
+            return False
         self._ready = True
         return True
 
     def _create(self, connection: sa.Connection) -> None:
-        create(connection, 1)
+        """Makes the tables. Those of an older shape are left: the first write makes new ones beside them, which are filled from
+        the log's beginning like those of an empty store."""
+        there = self._database.has_table(connection, active_versions.name)
+        before: int = (connection.execute(_LIVE, {"projection": MEMORY}).scalar_one_or_none() or 0) if there else 0
+        if before:
+            tables(before + 1).metadata.drop_all(connection)  # what a rebuild left half built
+        create(connection, before + 1)
         rows = [{"name": "schema_version", "value": str(SCHEMA_VERSION)}]
         if self._expected_log is not None:
             rows.append({"name": "log_id", "value": self._expected_log})
-        connection.execute(insert_new(store_meta, self._dialect), rows)
-        connection.execute(insert_new(active_versions, self._dialect), [{"projection": MEMORY, "version": 1}])
+        connection.execute(upsert(store_meta, self._dialect), rows)
+        self.set_live(connection, before + 1)
+        if before and self._database.schema is None:
+            tables(before).metadata.drop_all(connection)
 
     def _nothing(self) -> Database:
         if self._empty is None:

@@ -21,6 +21,7 @@ from ..schemas.times import iso_week
 from . import hiding
 from .bulk import Write
 from .cells import BOUND, ENDS, DecidedInput, Key, Row, episode_line, evidence_json, value_json, week_row
+from .origins import origins
 from .postgres import pipelined
 from .statements import Statements
 
@@ -60,6 +61,8 @@ class RowBatch:
         self._week(scope_id, iso_week(moment), item.offset, inputs=1)
         if isinstance(item.data, Turn):
             self._turn(scope_id, item, item.data, moment)
+        for table, row in origins(self._sql.tables, scope_id, item):
+            self._queue(table.name, self._sql.origin_set[table], row)
         for place, change in enumerate(item.decision.changes):
             handler = _HANDLERS.get(type(change))
             if handler is not None:
@@ -228,15 +231,8 @@ class RowBatch:
 
     @staticmethod
     def _pointer(place: tuple[int, str, str, str], lane: int, version: int) -> Row:
-        scope_id, form_id, slot, element = place
-        return {
-            "scope_id": scope_id,
-            "form_id": form_id,
-            "slot": slot,
-            "element": element,
-            "lane": lane,
-            "version": version,
-        }
+        names = ("scope_id", "form_id", "slot", "element")
+        return {**dict(zip(names, place, strict=True)), "lane": lane, "version": version}
 
     def _slot_reinforced(self, scope_id: int, item: DecidedInput, place: int, moment: str, change: ch.SlotReinforced) -> None:
         key = (scope_id, change.form_id, change.slot, change.version)
@@ -318,6 +314,8 @@ class RowBatch:
             "weight": change.weight,
             "status": "current",
             "valid_from": change.valid_from,
+            "position": item.offset,
+            "place": place,
             "input_id": item.input.id,
             "evidence": evidence_json(change.evidence),
             "hidden": 0,

@@ -95,6 +95,7 @@ class Statements:
         self.deadline_done = b.write(sa.delete(t.deadlines).where(*deadline), "scope", "deadline")
 
         self.rejected_set = insert(t.rejected)
+        self.origin_set = {table: insert(table, keep=True) for table in (t.inputs, t.rests, t.mentions, t.names)}
         self.week_touched = insert(t.weeks, update={"touched": later, "inputs": later, "hidden_at": later})
         self.week_summarised = insert(t.weeks, update={"summarised": later})
         self.summary_set = insert(t.summaries, keep=True)

@@ -25,8 +25,9 @@ __all__ = [
     "vectors",
 ]
 
-SCHEMA_VERSION = 1
-"""The shape of all tables here; a store with a higher one was written by a newer mnemolog."""
+SCHEMA_VERSION = 2
+"""The shape of all tables here; a store with a higher one was written by a newer mnemolog, and one with a lower one is filled
+anew from the log. 2: what knows which source and which Forms a row rests on."""
 
 PREFIX = "rm_"
 """Of every table here: the log's own tables may lie in the same database."""
@@ -71,6 +72,10 @@ PROJECTED = (
     "turns",
     "deadlines",
     "rejected",
+    "inputs",
+    "rests",
+    "mentions",
+    "names",
     "weeks",
     "resolver_state",
     "heads",
@@ -198,6 +203,8 @@ class Tables:
             Column("weight", Float, nullable=False),
             _text("status"),
             _text("valid_from"),
+            _number("position"),
+            _number("place"),
             _text("input_id"),
             _text("evidence"),
             _hidden(),
@@ -285,6 +292,40 @@ class Tables:
             _text("quote"),
             _hidden(),
             key=("scope_id", "position", "place"),
+        )
+        # Which source each input came from, turn or command.
+        self.inputs = self._table(
+            "inputs", _number("scope_id"), _number("position"), _text("event_id"), _text("source"), key=("scope_id", "position")
+        )
+        self._index(self.inputs, "scope_id", "event_id")
+        # The other inputs that a change (named by where its decision's input lies, and its place there) rests on.
+        self.rests = self._table(
+            "rests",
+            _number("scope_id"),
+            _number("position"),
+            _number("place"),
+            _text("event_id"),
+            key=("scope_id", "position", "place", "event_id"),
+        )
+        # What was heard of in an input: a Form, or a Form type where there is no Form yet, or the question that it answers.
+        self.mentions = self._table(
+            "mentions",
+            _number("scope_id"),
+            _text("event_id"),
+            _text("form_type"),
+            _text("form_id"),
+            _text("pending_id"),
+            key=("scope_id", "event_id", "form_type", "form_id", "pending_id"),
+        )
+        # What a Form was called from which change on.
+        self.names = self._table(
+            "names",
+            _number("scope_id"),
+            _text("form_id"),
+            _number("position"),
+            _number("place"),
+            _text("name"),
+            key=("scope_id", "form_id", "position", "place"),
         )
         # Which weeks a scope has, and which of them changed (dynamics offset `touched`) after what their last summary covers;
         # a summary that does not cover `hidden_at` may tell of what was hidden there, and is not shown.
