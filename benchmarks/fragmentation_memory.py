@@ -1,0 +1,89 @@
+"""mnemolog's side: the same turns added to a memory, its context for a question, and what had been recorded by then."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from fragmentation_gold import Change, Dialogue, Spelled, Turn
+from fragmentation_text import Block
+
+from mnemolog import Memory
+from mnemolog.schemas.views import VersionView
+
+__all__ = ["Mnemolog", "Recorded"]
+
+
+class Recorded:
+    """What Forms, their history and the timeline of a scope hold."""
+
+    def __init__(self, memory: Memory, subject: str) -> None:
+        forms = {form.form_id: form for form in memory.forms(subject=subject, retired=True, wait=False)}
+        self._slots: dict[tuple[str, str], list[VersionView]] = defaultdict(list)
+        lines: list[str] = []
+        for version in memory.history(subject=subject, wait=False):
+            self._slots[version.form_id, version.slot].append(version)
+            if version.value is not None:
+                form = forms.get(version.form_id)
+                name = f"{form.form_type} {form.name}" if form else version.form_type
+                lines.append(f"{name}: {version.slot.replace('_', ' ')}: {version.value.shown}")
+        lines += [f"{form.form_type} {form.name}" for form in forms.values()]
+        entries = memory.timeline(subject=subject, wait=False)
+        lines += [entry.text for entry in entries]
+        self._decided = [(Block(entry.before), Block(entry.after)) for entry in entries if entry.before and entry.after]
+        self._block = Block("\n".join(lines))
+
+    def holds(self, spelled: Spelled) -> bool:
+        return self._block.holds(spelled)
+
+    def holds_together(self, words: Sequence[Spelled]) -> bool:
+        return self._block.holds_together(words)
+
+    def holds_change(self, change: Change) -> bool:
+        """A slot had the one value, has it no longer, and then the other; or a decision says so."""
+        if any(before.holds(change.before) and after.holds(change.after) for before, after in self._decided):
+            return True
+        for versions in self._slots.values():
+            shown = [Block(one.value.shown if one.value is not None else "") for one in versions]
+            for at, version in enumerate(versions):
+                ended = not version.current and shown[at].holds(change.before)
+                if ended and any(later.holds(change.after) for later in shown[at + 1 :]):
+                    return True
+        return False
+
+
+class Mnemolog:
+    """One memory with a scope for each user."""
+
+    def __init__(self, budget: int, form_types: Sequence[Path] = ()) -> None:
+        self._memory = Memory(None, form_types=list(form_types))
+        self._budget = budget
+
+    def close(self) -> None:
+        self._memory.close()
+
+    def add(self, dialogue: Dialogue, turn: Turn) -> None:
+        """Takes in one turn."""
+        self._memory.add(
+            [{"role": turn.role, "content": turn.text}],
+            subject=dialogue.user,
+            run_id=dialogue.id,
+            id=f"{dialogue.id}:{turn.t}",
+            occurred_at=turn.at,
+        )
+
+    def process(self) -> None:
+        """Reads everything that was added."""
+        self._memory.process()
+
+    def context(self, user: str, question: str, now: Turn) -> str:
+        """What would be put before the agent."""
+        return str(self._memory.context(question, subject=user, budget=self._budget, now=now.at, wait=False))
+
+    def roomier(self, user: str, question: str, now: Turn) -> str:
+        """The same with room for everything: what is only in here was cut for want of room."""
+        return str(self._memory.context(question, subject=user, budget=100_000, now=now.at, wait=False))
+
+    def recorded(self, user: str) -> Recorded:
+        return Recorded(self._memory, user)
