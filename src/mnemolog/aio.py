@@ -77,6 +77,7 @@ class AsyncMemory:
     recalls = _threaded(Memory.recalls)
     feedback = _threaded(Memory.feedback)
     prune_recalls = _threaded(Memory.prune_recalls)
+    warm = _threaded(Memory.warm)
     wait = _threaded(Memory.wait)
     process = _threaded(Memory.process)
     verify = _threaded(Memory.verify)

@@ -73,6 +73,10 @@ def run(argv: Sequence[str]) -> int:
         from .worker import worker
 
         return worker(args)
+    from .serve import HANDLERS as SERVING
+
+    if args.command in SERVING:
+        return SERVING[args.command](args)
     from .operations import HANDLERS as OPERATING
 
     if args.command in OPERATING:

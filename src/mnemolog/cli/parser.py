@@ -10,6 +10,7 @@ from .. import __version__
 from ..schemas.errors import InvalidInput
 from .operations import OPERATIONS, add_operations
 from .recalls import RECALLS, add_recalls
+from .serve import SERVING, add_serving
 from .worker import add_options as add_worker_options
 
 __all__ = ["COMMANDS", "build"]
@@ -30,6 +31,7 @@ COMMANDS = {
     "verify": "fold the log afresh and compare with what is stored",
     "stats": "counts",
     "worker": "work on servers: ingest, extract, resolve, summarise, project, or all of it",
+    **SERVING,
     **OPERATIONS,
 }
 
@@ -81,6 +83,7 @@ def build() -> argparse.ArgumentParser:
     made["pending"].add_argument("--value", metavar="TEXT", help="confirm another value than the one heard")
     add_recalls(made)
     add_worker_options(made["worker"])
+    add_serving(made)
     add_operations(made)
     made["verify"].add_argument("--decide", action="store_true", help="also decide every input again, to see policy drift")
     return parser

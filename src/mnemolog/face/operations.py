@@ -95,6 +95,12 @@ class Operations(Face):
             raise NotFound("operation", id, "writing returned its id; name the same user or subject, and the same source")
         return found
 
+    def warm(self) -> None:
+        """Loads what the first question would wait for."""
+        scope = str(self._scope(None, "mnemolog:warm-up", None))
+        with self._home.store_of(scope).snapshot():
+            self._home.recall_of(scope).search([scope], "Hello?")
+
     def standing(self) -> Standing:
         """How far the whole memory is behind, without waiting for anything."""
         return self._home.standing()
