@@ -21,7 +21,8 @@ spoiled     Questions, but for those about changes, whose block holds a supersed
             no word for past things, no newer value beside it that took its place. A line that tells a change is no spoiler
             for the value it ends, nor for the one it introduces where the block tells that one's end as well. Questions, text
             under a heading that says it is unconfirmed, and values that something else has at the time are not counted; bare
-            numbers under 100 and people in roles count only in a line that names whose they are, or that said it.
+            numbers under 100, single plain words and people in roles count only in a line that names the slot or whose they
+            are, or that said it.
 untold      The spoiled ones whose block nowhere tells the change either: a careful reader, too, is misled.
 slots       Slot questions whose block holds the current value in a line that does not mark it as old, and no unmarked
             superseded value of the same slot: whoever reads it answers right.
@@ -43,16 +44,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fragmentation_gold import Dialogue, Story, Turn, dialogues, stories
+from fragmentation_gold import Story, Turn, dialogues, stories
 from fragmentation_measure import MEASURES, SIDES, Item, Miss, Tally, judge, judge_constraints
 from fragmentation_memory import Mnemolog
 from fragmentation_rag import PlainRag
+from fragmentation_reverts import form_types, reverts
 from fragmentation_text import Block
 
 from mnemolog.adapters.embedders.use import UseEmbedder
@@ -180,11 +183,6 @@ class Run:
         return {"budget": self.budget, "asked": self.asked, **sides, "targets_met": met}
 
 
-def reverts(path: Path) -> Iterator[Dialogue]:
-    """Not told yet."""
-    yield from ()
-
-
 def show(name: str, result: dict[str, Any]) -> None:
     """One table."""
     print(f"\n{name}: {result['asked']} questions, budget {result['budget']} tokens")
@@ -223,22 +221,26 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     sets = {"own dialogues": list(dialogues(sorted(OWN.glob("*.jsonl"))))}
-    if options.data is not None:
-        sets["reverts"] = list(reverts(options.data / "reverts" / "dev.jsonl"))
     results: dict[str, Any] = {}
-    for name, given in sets.items():
-        told = [story for story in stories(given) if not options.only or story.user in options.only]
-        for budget in options.budget or BUDGETS:
-            run = Run(budget)
-            run.tell(told)
-            result = run.result()
-            if options.misses:
-                result["misses"] = [miss._asdict() for miss in run.misses]
-            results.setdefault(name, []).append(result)
-            if not options.json:
-                show(name, result)
-                for miss in run.misses if options.misses else ():
-                    print(f"  {miss.measure:14} {miss.question}: {miss.text}  [{miss.what}]  {miss.cause}")
+    with tempfile.TemporaryDirectory() as folder:
+        types: list[Path] = []
+        if options.data is not None:
+            path = options.data / "reverts" / "dev.jsonl"
+            sets["reverts"] = list(reverts(path))
+            types = [form_types(path, Path(folder))]
+        for name, given in sets.items():
+            told = [story for story in stories(given) if not options.only or story.user in options.only]
+            for budget in options.budget or BUDGETS if told else ():
+                run = Run(budget)
+                run.tell(told, types if name == "reverts" else ())
+                result = run.result()
+                if options.misses:
+                    result["misses"] = [miss._asdict() for miss in run.misses]
+                results.setdefault(name, []).append(result)
+                if not options.json:
+                    show(name, result)
+                    for miss in run.misses if options.misses else ():
+                        print(f"  {miss.measure:14} {miss.question}: {miss.text}  [{miss.what}]  {miss.cause}")
     if options.json:
         print(json.dumps(results, indent=2, ensure_ascii=False))
     return 0

@@ -55,6 +55,9 @@ _ROLES = frozenset(
 )
 """Slots that hold people: a name may be said without a claim that the person still has the role."""
 
+_COMMON = re.compile(r"\d{1,2}台?|[a-z]+")
+"""A bare number under 100 or one plain word may be said of anything."""
+
 _RELATED: dict[str, Spelled] = {
     "sister": ("sister", "sibling", "siblings"),
     "partner": ("partner",),
@@ -200,7 +203,7 @@ class Block:
 
         changes: all of that slot; asserted: the turns that said the value.
         """
-        weak = change.slot in _ROLES or all(re.fullmatch(r"\D?\d{1,2}\D?", word) for word in change.before)
+        weak = change.slot in _ROLES or all(_COMMON.fullmatch(word) for word in change.before)
         for line in self.lines:
             if line.old or not line.claims(change.before):
                 continue
@@ -217,4 +220,4 @@ class Block:
     @staticmethod
     def _names(line: Line, change: Change) -> bool:
         words = [word for word in re.split(r"[\s']+", change.of.casefold()) if word not in ("user", "s")]
-        return any(word in line.bare.casefold() for word in words or [change.slot.replace("_", " ")])
+        return any(word in line.bare.casefold() for word in (*words, change.slot.replace("_", " ")))
