@@ -73,6 +73,10 @@ def run(argv: Sequence[str]) -> int:
         from .worker import worker
 
         return worker(args)
+    if args.command == "mcp":
+        from .mcp import mcp
+
+        return mcp(args)
     from .serve import HANDLERS as SERVING
 
     if args.command in SERVING:

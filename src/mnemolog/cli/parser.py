@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from .. import __version__
 from ..schemas.errors import InvalidInput
+from .mcp import MCP, add_mcp
 from .operations import OPERATIONS, add_operations
 from .recalls import RECALLS, add_recalls
 from .serve import SERVING, add_serving
@@ -32,6 +33,7 @@ COMMANDS = {
     "stats": "counts",
     "worker": "work on servers: ingest, extract, resolve, summarise, project, or all of it",
     **SERVING,
+    **MCP,
     **OPERATIONS,
 }
 
@@ -84,6 +86,7 @@ def build() -> argparse.ArgumentParser:
     add_recalls(made)
     add_worker_options(made["worker"])
     add_serving(made)
+    add_mcp(made["mcp"])
     add_operations(made)
     made["verify"].add_argument("--decide", action="store_true", help="also decide every input again, to see policy drift")
     return parser
