@@ -17,10 +17,12 @@ from aiokafka.partitioner import murmur2
 
 from ...processors.core.ports import Stored
 from ...schemas.errors import InvalidInput, LogError, Unavailable
+from ...schemas.events import INBOX
 from ...schemas.times import from_text
 from ...settings import Servers
 from .loop import LoopThread
 from .reader import RECORDED, PartitionReader, consumer_settings
+from .tail import Tail
 from .topics import LARGEST, ensure_topics
 
 __all__ = ["KafkaClient", "Outgoing", "milliseconds", "partition_of"]
@@ -48,6 +50,11 @@ def partition_of(scope: str, partitions: int) -> int:
     return (number & 0x7FFFFFFF) % partitions
 
 
+def _as_read(key: str) -> str:
+    """A key as it is read back (but for the inbox)."""
+    return key if key.isascii() else key.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def milliseconds(time: str) -> int:
     """A fixed UTC time as Kafka's timestamp, rounded down."""
     return int(from_text(time).timestamp() * 1000)
@@ -62,6 +69,7 @@ class KafkaClient:
         self._loop = LoopThread("mnemolog-kafka")
         self._producer: AIOKafkaProducer | None = None
         self._readers: dict[tuple[str, int], PartitionReader] = {}
+        self._tails: dict[tuple[str, int], Tail] = {}
         self._asker: AIOKafkaConsumer | None = None
         # Bound to the loop by their first use, which is on it.
         self._producer_lock, self._asker_lock = asyncio.Lock(), asyncio.Lock()
@@ -76,7 +84,17 @@ class KafkaClient:
     def send(self, topic: str, partition: int, records: Sequence[Outgoing]) -> list[int]:
         """Appends records in order and returns their offsets. Raises Unavailable when they were not acknowledged in time: they
         may or may not be there."""
-        return self._call(self._send(topic, partition, records))
+        if not records:
+            return []
+        offsets = self._call(self._send(topic, partition, records))
+        if topic != INBOX and min(offsets) >= 0:  # of what lies in the inbox the broker says when it came
+            self._tail(topic, partition).add(
+                [
+                    Stored(topic, partition, offset, _as_read(record.key), record.value, record.recorded)
+                    for offset, record in zip(offsets, records, strict=True)
+                ]
+            )
+        return offsets
 
     def send_by_scope(self, topic: str, records: Sequence[Outgoing]) -> list[tuple[int, int]]:
         """Appends records, each to its scope's partition; returns (partition, offset) of each."""
@@ -86,8 +104,20 @@ class KafkaClient:
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def fetch(self, topic: str, partition: int, start: int, most: int, timeout: float = 0.0) -> tuple[list[Stored], int]:
-        """Up to `most` records from `start` on, and the offset to go on from; waits up to `timeout` seconds for the first."""
+        """Up to `most` records from `start` on, and the offset to go on from; waits up to `timeout` seconds for the first. What
+        this client appended is there at once; with a `timeout` of 0, what others append behind it comes a little later."""
+        if most < 1:
+            return [], start
+        tail = self._tail(topic, partition)
+        if known := tail.read(start, most):
+            return known, known[-1].offset + 1
+        if timeout <= 0 and tail.ends_at(start):
+            return [], start
         return self._call(self._reader(topic, partition).fetch(start, most, timeout))
+
+    def appended_behind(self, topic: str, partition: int, offset: int) -> bool:
+        """Whether this client appended something to a topic of ours but the inbox, at `offset` or behind it."""
+        return self._tail(topic, partition).is_behind(offset)
 
     def end(self, topic: str, partition: int) -> int:
         return self._call(self._ask(topic, partition, "end_offsets"))
@@ -117,6 +147,10 @@ class KafkaClient:
         if error.retriable or isinstance(error, KafkaConnectionError):
             return Unavailable(f"Kafka at {self.servers.kafka}: {type(error).__name__}: {error}")
         return LogError(f"Kafka at {self.servers.kafka}: {type(error).__name__}: {error}")
+
+    def _tail(self, topic: str, partition: int) -> Tail:
+        key = (topic, partition)
+        return self._tails.get(key) or self._tails.setdefault(key, Tail())
 
     def _reader(self, topic: str, partition: int) -> PartitionReader:
         key = (topic, partition)

@@ -8,10 +8,8 @@ batch; the same call again completes it.
 
 from __future__ import annotations
 
-import json
 import threading
 import time
-import uuid
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
@@ -19,12 +17,10 @@ import msgspec
 
 from ...processors.core.ports import IndexStep, LogIndex, Placed, Stored
 from ...schemas.envelope import Envelope, Position, headers_of
-from ...schemas.errors import Closed, ConflictingContent, LogError, StaleDecision
+from ...schemas.errors import Closed, ConflictingContent, StaleDecision
 from ...schemas.events import CHANGES, DEAD_LETTERS, DYNAMICS, OBSERVATIONS
 from ...schemas.scope import Scope
-from ...schemas.times import to_text
 from ..logs.plan import (
-    EPOCH,
     Clock,
     Key,
     Known,
@@ -39,7 +35,8 @@ from ..logs.plan import (
     utc_now,
 )
 from .client import KafkaClient, Outgoing
-from .topics import IDENTITY
+from .identity import Identity, identity
+from .tail import Firsts
 
 __all__ = ["Identity", "PartitionLog", "headers_of", "identity", "outgoing"]
 
@@ -57,33 +54,6 @@ class _Head(msgspec.Struct):
 _READ_HEAD = msgspec.json.Decoder(_Head).decode
 
 
-class Identity(msgspec.Struct, frozen=True):
-    """Which log this is."""
-
-    log_id: str
-    epoch: int
-    partitions: int
-
-
-def identity(client: KafkaClient) -> Identity:
-    """The log's identity, made by whoever comes first: the first record counts. Raises LogError where it cannot be read."""
-    records, _ = client.fetch(IDENTITY, 0, client.begin(IDENTITY, 0), 1, 0.0 if client.end(IDENTITY, 0) == 0 else 5.0)
-    if not records:
-        made = {"log_id": uuid.uuid4().hex, "epoch": EPOCH, "partitions": client.partitions}
-        client.send(IDENTITY, 0, [Outgoing("log", json.dumps(made).encode(), to_text(utc_now()))])
-        records, _ = client.fetch(IDENTITY, 0, 0, 1, 5.0)
-    try:
-        found = msgspec.json.decode(records[0].value, type=Identity)
-    except (IndexError, msgspec.DecodeError) as error:
-        raise LogError(f"topic {client.servers.topic(IDENTITY)} does not say which log this is") from error
-    if found.partitions != client.partitions:
-        raise LogError(
-            f"this log was made with {found.partitions} partitions and has {client.partitions} now: its scopes lie in other "
-            "partitions than their history; copy it to new topics instead"
-        )
-    return found
-
-
 class PartitionLog:
     """An EventLog of one partition: `read` and `end` know it as partition 0, records and positions carry its number.
     Thread-safe; the client is shared and closed by whoever made it."""
@@ -91,7 +61,8 @@ class PartitionLog:
     def __init__(self, client: KafkaClient, partition: int, index: LogIndex, who: Identity, *, clock: Clock = utc_now) -> None:
         self._client, self._partition, self._index, self._who, self._clock = client, partition, index, who, clock
         self._closed = threading.Event()
-        self._begun = False
+        self._left: dict[str, int] = {}
+        self._firsts = Firsts()
 
     @property
     def log_id(self) -> str:
@@ -126,16 +97,25 @@ class PartitionLog:
         if not events:
             return []
         with self._index.step() as step:
-            return [_placed(item) for item in self._append(step, events, whole=True)]
+            placed = [_placed(item) for item in self._append(step, events, whole=True)]
+        self.settled()
+        return placed
 
     def append_in(self, step: IndexStep, events: Sequence[Envelope]) -> list[Placed | ConflictingContent]:
-        """As `append_inputs`, as a part of the caller's step; an input that conflicts is answered with its error, and the
-        others are appended."""
+        """As `append_inputs`, as a part of the caller's step, who calls `settled` after it; an input that conflicts is answered
+        with its error, and the others are appended."""
         self._check_open()
         return self._append(step, events, whole=False) if events else []
 
+    def settled(self) -> None:
+        """The step of `append_in` is committed: what it appended needs not be looked up again."""
+        self._firsts.settle()
+
     def _append(self, step: IndexStep, events: Sequence[Envelope], *, whole: bool) -> list[Placed | ConflictingContent]:
-        self._fold(step, DYNAMICS)
+        if whole:
+            self._fold(step, DYNAMICS)
+        else:
+            self._fold_others(step, DYNAMICS)
         recorded = stamp(self._clock, step.latest())
         keys = [_key(event) for event in events]
         lookup = _lookup(step, DYNAMICS, keys)
@@ -145,6 +125,8 @@ class PartitionLog:
                 _placed(item)
         self._send(step, DYNAMICS, [outgoing(record, recorded) for record in new])
         places = step.known(DYNAMICS, keys)
+        mine = [(key, item.position.offset) for key, item in zip(keys, planned, strict=True) if isinstance(item, Placed)]
+        self._firsts.appended([offset for key, offset in mine if offset == places[key][0]])
         return [
             Placed(item.event_id, Position(self.epoch, self._partition, places[key][0]), item.fresh)
             if isinstance(item, Placed)
@@ -172,19 +154,17 @@ class PartitionLog:
         return len(new)
 
     def append_decisions(self, events: Sequence[Envelope]) -> list[str]:
-        self._begun = False
+        self._left.pop(CHANGES, None)
         return [link for _, link in self.append_linked(events)]
 
     def append_linked(self, events: Sequence[Envelope]) -> list[tuple[int, str]]:
-        """`append_decisions` that also tells the offsets: (offset, hash) of each. The topic's end is not asked for first: who
-        has the index's lock seldom finds a stranger's record there, and then its own decision is void, and found to be."""
+        """`append_decisions` that also tells the offsets: (offset, hash) of each. Who has the index's lock seldom finds a
+        stranger's record on the topic, and then its own decision is void, and found to be."""
         self._check_open()
         if not events:
             return []
         with self._index.step() as step:
-            if not self._begun:
-                self._fold(step, CHANGES)
-                self._begun = True
+            self._fold_others(step, CHANGES)
             heads = step.heads(list(dict.fromkeys(str(event.scope) for event in events)))
             keys = [_key(event) for event in events]
             new = plan_decisions(events, _lookup(step, CHANGES, keys), lambda scope: heads.get(scope, ""))
@@ -225,7 +205,16 @@ class PartitionLog:
             ]
             step.fold(topic, stored, offsets[-1] + 1)
         else:
-            self._fold(step, topic, offsets[-1] + 1)
+            # An acknowledgement may come without a place, where the broker had the records from a try before.
+            self._fold(step, topic, offsets[-1] + 1 if min(offsets) >= 0 else None)
+        self._left[topic] = step.next_offset(topic)
+
+    def _fold_others(self, step: IndexStep, topic: str) -> None:
+        """The index up to the topic's end, which is not asked for where the index stands as this object left it. If somebody
+        has died since, between his send and his commit, that shows in the place of what is sent next, and what was his
+        counts before it."""
+        if self._left.get(topic) != step.next_offset(topic):
+            self._fold(step, topic)
 
     def _fold(self, step: IndexStep, topic: str, end: int | None = None) -> None:
         """The index up to the topic's end."""
@@ -258,8 +247,11 @@ class PartitionLog:
             except msgspec.DecodeError:
                 continue
             keys[record.offset] = Key(record.scope, head.source, head.id)
+        ours = dict.fromkeys(self._firsts.among(keys), True)
+        for offset in ours:
+            del keys[offset]
         if not keys:
-            return {}
+            return ours
         with self._index.reading() as view:
             current = view.next_offset(DYNAMICS) > max(keys)
             known = view.known(DYNAMICS, list(keys.values())) if current else {}
@@ -267,7 +259,7 @@ class PartitionLog:
             with self._index.step() as step:
                 self._fold(step, DYNAMICS, max(keys) + 1)
                 known = step.known(DYNAMICS, list(keys.values()))
-        return {offset: key in known and known[key][0] == offset for offset, key in keys.items()}
+        return ours | {offset: key in known and known[key][0] == offset for offset, key in keys.items()}
 
     # -- reading -------------------------------------------------------------------------------------------------------
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from typing import Protocol
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.errors import KafkaError
 
 from ...adapters.kafka.reader import consumer_settings
 from ...settings import Servers
-from .lanes import TRANSIENT, Fault, MakeCore, ThreadLane
+from .lanes import TRANSIENT, Fault
 
-__all__ = ["GroupShell"]
+__all__ = ["GroupShell", "Work"]
 
 _log = logging.getLogger("mnemolog.worker")
 
@@ -27,14 +28,31 @@ _COMMIT_EVERY = 2.0
 _STOP_SECONDS = 10.0
 
 
-class GroupShell(ConsumerRebalanceListener):  # type: ignore[misc]
-    """Runs one kind of work on the partitions that the group gives this process."""
+class Work(Protocol):
+    """What is done on one partition, in threads of its own, from `start` to `ask_to_stop`."""
 
-    def __init__(self, servers: Servers, kind: str, topic: str, make: MakeCore, fault: Fault) -> None:
+    name: str
+
+    @property
+    def begun(self) -> bool: ...
+
+    def position(self) -> int: ...
+
+    def start(self) -> None: ...
+
+    def ask_to_stop(self) -> None: ...
+
+    def join(self, seconds: float) -> bool: ...
+
+
+class GroupShell(ConsumerRebalanceListener):  # type: ignore[misc]
+    """Runs one kind of work on the partitions that the group gives this process; `make` makes the work on one of them."""
+
+    def __init__(self, servers: Servers, kind: str, topic: str, make: Callable[[int], Work], fault: Fault) -> None:
         self.kind = kind
         self._servers, self._make, self._fault = servers, make, fault
         self._topic = servers.topic(topic)
-        self._lanes: dict[int, ThreadLane] = {}
+        self._lanes: dict[int, Work] = {}
         self._consumer: AIOKafkaConsumer | None = None
         self._task: asyncio.Task[None] | None = None
         self._committed = 0.0
@@ -71,7 +89,7 @@ class GroupShell(ConsumerRebalanceListener):  # type: ignore[misc]
         if self._consumer is not None and assigned:
             self._consumer.pause(*assigned)
         for place in assigned:
-            lane = ThreadLane(self.kind, place.partition, self._make, self._fault)
+            lane = self._make(place.partition)
             self._lanes[place.partition] = lane
             lane.start()
         self.assigned.set()

@@ -146,6 +146,7 @@ class IngestCore:
                 self._append(step, [item for item in judged if item.record.offset >= stands], stands, reached)
                 stands = reached
             # Else others were faster, or the index was made anew and what lies before has to be read first.
+        self._log.settled()
         self._position = stands
 
     def _append(self, step: IndexStep, judged: Sequence[_Judged], start: int, reached: int) -> None:

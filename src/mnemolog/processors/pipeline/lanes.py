@@ -86,6 +86,12 @@ class Lane:
         return self._core.position
 
     @property
+    def topic(self) -> str:
+        if self._core is None:
+            self._core = self._make(self._number)
+        return self._core.topic
+
+    @property
     def begun(self) -> bool:
         return self._core is not None
 

@@ -6,6 +6,7 @@ what a crash leaves out is due again.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 
@@ -21,20 +22,63 @@ from .inputs import pass_over
 from .installation import Partition
 from .lanes import Pause
 
-__all__ = ["ProjectCore"]
+__all__ = ["ProjectCore", "VectorsCore"]
 
 _LOOK_EVERY = 0.25
 """Seconds between looks at the summaries topic, and at the resolver's place, while changes flow."""
 
 
-class ProjectCore:
-    """Keeps one partition's read models current; with `make_indexer` also its vectors."""
+class VectorsCore:
+    """Keeps the vectors of one partition's turns current, after their rows: `written` is set where there are new ones."""
 
-    def __init__(self, partition: Partition, make_indexer: Callable[[], VectorIndexer] | None = None) -> None:
-        self._log, self._store, self._make_indexer = partition.log, partition.store, make_indexer
+    def __init__(
+        self, partition: Partition, make_indexer: Callable[[], VectorIndexer], written: threading.Event | None = None
+    ) -> None:
+        self._store, self._make_indexer = partition.store, make_indexer
         self._indexer: VectorIndexer | None = None
-        self._vectors_pause = Pause(f"vectors of partition {partition.number}")
-        self._vectors_again = 0.0
+        self._pause = Pause(f"vectors of partition {partition.number}")
+        self._again = 0.0
+        self._written = threading.Event() if written is None else written
+
+    @property
+    def topic(self) -> str:
+        return CHANGES
+
+    @property
+    def position(self) -> int:
+        return self._store.cursor().next_changes
+
+    def step(self, timeout: float) -> int:
+        """A vector store that is down holds up no rows; one that was removed is made and filled anew."""
+        self._written.clear()
+        done = self._index()
+        if not done and timeout > 0:
+            self._written.wait(timeout)
+        return done
+
+    def _index(self) -> int:
+        if time.monotonic() < self._again:
+            return 0
+        try:
+            if self._indexer is None:
+                self._indexer = self._make_indexer()
+            done = self._indexer.step()
+            self._pause.works()
+        except (Unavailable, Closed) as error:
+            self._indexer = None
+            self._again = time.monotonic() + self._pause.after(error)
+            return 0
+        return done
+
+
+class ProjectCore:
+    """Keeps one partition's read models current; with `vectors` also these. `written` is set where there are new rows, for
+    somebody else who looks after the vectors."""
+
+    def __init__(
+        self, partition: Partition, vectors: VectorsCore | None = None, written: threading.Event | None = None
+    ) -> None:
+        self._log, self._store, self._vectors, self._written = partition.log, partition.store, vectors, written
         self._projector = Projector(partition.store)
         self._state = ResolverState(partition.state)
         self._reader: DecidedReader | None = None
@@ -66,8 +110,10 @@ class ProjectCore:
             self._pass_undecided(self._reader)
             self._projector.apply_summaries(self._log)
             self._looked = time.monotonic()
-        if len(records) < BATCH:
-            self._index()
+        if self._written is not None and records:
+            self._written.set()
+        if self._vectors is not None and len(records) < BATCH:
+            self._vectors.step(0.0)
         return len(records)
 
     def _pass_undecided(self, reader: DecidedReader) -> None:
@@ -76,19 +122,6 @@ class ProjectCore:
         stands = self._state.progress()
         if stands.next_changes <= reader.next_changes and stands.applied_input > self._store.cursor().applied_input:
             self._projector.apply([], states={}, next_changes=reader.next_changes, applied_input=stands.applied_input)
-
-    def _index(self) -> None:
-        """Vectors of new turns. A vector store that is down holds up no rows; one that was removed is made and filled anew."""
-        if self._make_indexer is None or time.monotonic() < self._vectors_again:
-            return
-        try:
-            if self._indexer is None:
-                self._indexer = self._make_indexer()
-            self._indexer.step()
-            self._vectors_pause.works()
-        except (Unavailable, Closed) as error:
-            self._indexer = None
-            self._vectors_again = time.monotonic() + self._vectors_pause.after(error)
 
     def _apply(self, reader: DecidedReader, records: list[Stored], reached: int) -> None:
         items = reader.take_all(records)

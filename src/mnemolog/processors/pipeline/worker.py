@@ -5,23 +5,24 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
-from ...projections.vectors import VectorIndexer
 from ...schemas.errors import InvalidInput
 from ...schemas.events import CHANGES, DYNAMICS, INBOX, OBSERVATIONS
 from ..core.ports import Embedder, Extractor
 from .agents import FaustShell
+from .chain import Chain
 from .core import Core
 from .extract import ExtractCore
 from .groups import GroupShell
 from .indexing import indexer_of
 from .ingest import IngestCore
-from .installation import Installation, Partition
-from .lanes import Fault
-from .project import ProjectCore
+from .installation import Installation
+from .lanes import Fault, MakeCore, ThreadLane
+from .project import ProjectCore, VectorsCore
 from .resolve import ResolveCore
 from .summarise import SummariseCore
 
@@ -56,11 +57,6 @@ def core_of(
     """What makes the core of a partition for one kind of work. `embedder`: None where no vectors are wanted;
     `replace_vectors`: it may take the place of another one."""
 
-    def indexer(partition: Partition) -> Callable[[], VectorIndexer] | None:
-        if embedder is None:
-            return None
-        return partial(indexer_of, installation, partition, embedder, replace=replace_vectors)
-
     def make(number: int) -> Core:
         partition = installation.partition(number)
         if kind == "ingest":
@@ -70,7 +66,10 @@ def core_of(
         if kind == "resolve":
             return ResolveCore(partition, installation.policy)
         if kind == "project":
-            return ProjectCore(partition, indexer(partition))
+            if embedder is None:
+                return ProjectCore(partition)
+            indexer = partial(indexer_of, installation, partition, embedder, replace=replace_vectors)
+            return ProjectCore(partition, VectorsCore(partition, indexer))
         if kind == "summarise":
             return SummariseCore(partition)
         raise InvalidInput("worker", f"there is no kind {kind!r}", f"known: {', '.join(KINDS)}, all")
@@ -123,7 +122,7 @@ class Worker:
         self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self._ended.set)
-        shells = [self._shell(kind) for kind in self._kinds]
+        shells = self._shells()
         telling: asyncio.Task[None] | None = None
         try:
             for shell in shells:
@@ -153,10 +152,39 @@ class Worker:
                 in_order = False
         return in_order
 
+    def _shells(self) -> list[_Shell]:
+        servers = self._installation.servers
+        if set(self._kinds) == set(KINDS):
+            # A group of its own: who has a partition does all of its work.
+            return [GroupShell(servers, "all", INBOX, self._chain, self.fault)]
+        return [self._shell(kind) for kind in self._kinds]
+
     def _shell(self, kind: str) -> _Shell:
-        make = core_of(kind, self._installation, self._extractor, self._embedder, replace_vectors=self._replace_vectors)
-        shell = FaustShell if kind in _AGENTS else GroupShell
-        return shell(self._installation.servers, kind, _TOPICS[kind], make, self.fault)
+        servers, make = self._installation.servers, self._make(kind)
+        if kind in _AGENTS:
+            return FaustShell(servers, kind, _TOPICS[kind], make, self.fault)
+        return GroupShell(servers, kind, _TOPICS[kind], lambda number: ThreadLane(kind, number, make, self.fault), self.fault)
+
+    def _make(self, kind: str) -> MakeCore:
+        return core_of(kind, self._installation, self._extractor, self._embedder, replace_vectors=self._replace_vectors)
+
+    def _chain(self, number: int) -> Chain:
+        """A model and vectors have threads of their own, as has what looks at whole tables: the turns do not wait for them."""
+        at_hand: dict[str, MakeCore] = {kind: self._make(kind) for kind in ("ingest", "extract", "resolve")}
+        written = threading.Event()
+        at_hand["project"] = lambda number: ProjectCore(self._installation.partition(number), None, written)
+        rows: list[dict[str, MakeCore]] = [at_hand]
+        if hasattr(self._extractor, "concurrency"):
+            rows = [{kind: at_hand[kind] for kind in row} for row in (("ingest",), ("extract",), ("resolve", "project"))]
+        rows.append({"summarise": self._make("summarise")})
+        if self._embedder is not None:
+            rows.append({"vectors": partial(self._vectors, self._embedder, written)})
+        return Chain(number, rows, self._installation.client.appended_behind, self.fault)
+
+    def _vectors(self, embedder: Embedder, written: threading.Event, number: int) -> Core:
+        partition = self._installation.partition(number)
+        indexer = partial(indexer_of, self._installation, partition, embedder, replace=self._replace_vectors)
+        return VectorsCore(partition, indexer, written)
 
 
 async def _when_ready(shells: list[_Shell], ready: Callable[[], None]) -> None:
