@@ -28,6 +28,7 @@ from .projections.deadlines import deadline_event
 from .projections.parked import parked_offsets, undecided_from
 from .projections.projector import Projector
 from .projections.store import Store
+from .schemas.access import Sight
 from .schemas.envelope import Envelope
 from .schemas.errors import Busy, Closed, InvalidInput, Lagging, MnemologError, UnknownLog
 from .schemas.events import CHANGES, DYNAMICS, OBSERVATIONS, SUMMARIES, decode
@@ -301,9 +302,9 @@ class Home:
         """The read models: all scopes are in one."""
         return self.store
 
-    def recall_of(self, scope: Scope | str) -> Recall:
+    def recall_of(self, scope: Scope | str, sight: Sight | None = None) -> Recall:
         """What answers questions; made anew when this process becomes the one that processes."""
-        return self.finding.recall(self._elect())
+        return self.finding.recall(self._elect(), sight)
 
     # -- operating -----------------------------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from .projections.parked import parked_offsets
 from .projections.resolver_state import ResolverState
 from .projections.store import Store
 from .projections.weeks import count_due
+from .schemas.access import Sight
 from .schemas.envelope import Envelope
 from .schemas.errors import Closed, InvalidInput, Lagging
 from .schemas.events import CHANGES, DYNAMICS, INBOX, OBSERVATIONS, SUMMARIES
@@ -322,8 +323,8 @@ class ServerHome:
     def store_of(self, scope: Scope | str) -> Store:
         return self._installation.of(scope).store
 
-    def recall_of(self, scope: Scope | str) -> Recall:
-        return self._finding.recall(self._installation.number_of(scope))
+    def recall_of(self, scope: Scope | str, sight: Sight | None = None) -> Recall:
+        return self._finding.recall(self._installation.number_of(scope), sight)
 
     # -- operating -----------------------------------------------------------------------------------------------------
 

@@ -16,8 +16,10 @@ from ..processors.core.ports import Embedder, EventLog, VectorStore
 from ..projections.live import LiveReader
 from ..projections.store import Store
 from ..projections.vectors import TURN, VectorIndexer, read_points
+from ..schemas.access import Sight
 from ..schemas.errors import Closed
 from ..schemas.registry import Registry
+from .seen_recalls import SeenRecalls
 
 if TYPE_CHECKING:
     from ..query.recall import Recall
@@ -36,6 +38,7 @@ class _Made(NamedTuple):
     indexer: VectorIndexer | None
     vectors: VectorStore | None
     embedder: str
+    seen: SeenRecalls
 
 
 def _has_room(folder: Folder) -> bool:
@@ -79,9 +82,10 @@ class Finding:
                 self._embedder = UseEmbedder()
             return self._embedder
 
-    def recall(self, owner: bool) -> Recall:
-        """What answers questions."""
-        return self._of(owner).recall
+    def recall(self, owner: bool, sight: Sight | None = None) -> Recall:
+        """What answers questions; as a sight lets them be answered."""
+        made = self._of(owner)
+        return made.recall if sight is None else made.seen.of(sight)
 
     def vectors(self, owner: bool) -> VectorStore | None:
         """The vector index; None where there is none."""
@@ -139,10 +143,13 @@ class Finding:
         from ..query.recall import Recall
 
         embedder = self.embedder()
-        reader = LiveReader(self._store, self._log)
+        vectors: VectorStore | None = None
+
+        def recall(sight: Sight | None) -> Recall:
+            return Recall(LiveReader(self._store, self._log, sight), embedder, vectors, self._registry)
+
         if embedder is None:
-            return _Made(owner, Recall(reader, registry=self._registry), None, None, "")
-        vectors: VectorStore
+            return _Made(owner, recall(None), None, None, "", SeenRecalls(recall))
         if owner and self._folder is not None and _has_room(self._folder):
             from ..adapters.vectors.edge import EdgeVectors
 
@@ -152,4 +159,4 @@ class Finding:
 
             vectors = ScanVectors(embedder.dim, None if owner else partial(read_points, self._store, embedder.name))
         indexer = VectorIndexer(self._store, embedder, vectors) if owner else None
-        return _Made(owner, Recall(reader, embedder, vectors, self._registry), indexer, vectors, embedder.name)
+        return _Made(owner, recall(None), indexer, vectors, embedder.name, SeenRecalls(recall))

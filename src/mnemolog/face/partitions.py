@@ -21,8 +21,10 @@ from ..projections.live import LiveReader
 from ..projections.store import Store
 from ..projections.tables import store_meta
 from ..projections.vectors import TURN, VectorIndexer, read_points
+from ..schemas.access import Sight
 from ..schemas.codec import sha256_hex
 from ..schemas.errors import Busy, Closed, EmbedderMismatch, NotOurs
+from .seen_recalls import SeenRecalls
 
 if TYPE_CHECKING:
     from ..query.recall import Recall
@@ -38,6 +40,7 @@ class _Made(NamedTuple):
     follows: VectorIndexer | None
     """Fills the index of this process from the database; one thread at a time, which holds `following`."""
     following: threading.Lock
+    seen: SeenRecalls
 
 
 def cache_folder() -> Path:
@@ -81,9 +84,10 @@ class PartitionFinding:
                 "this one and --replace-vectors"
             )
 
-    def recall(self, number: int) -> Recall:
-        """What answers questions about the scopes of a partition."""
-        return self._of(number).recall
+    def recall(self, number: int, sight: Sight | None = None) -> Recall:
+        """What answers questions about the scopes of a partition; as a sight lets them be answered."""
+        made = self._of(number)
+        return made.recall if sight is None else made.seen.of(sight)
 
     def refresh(self, number: int, seconds: float) -> None:
         """Takes over what was indexed meanwhile, for so long at most; what is left over is found by its words."""
@@ -136,15 +140,18 @@ class PartitionFinding:
         from ..query.recall import Recall
 
         embedder, registry = self._embedder, self._installation.registry
-        reader = LiveReader(partition.store, partition.log)
-        if embedder is None:
-            return _Made(Recall(reader, registry=registry), None, None, threading.Lock())
-        if self._installation.servers.qdrant:
-            there = qdrant_of(self._installation, embedder, partition.number)
-            return _Made(Recall(reader, embedder, there, registry), there, None, threading.Lock())
-        self.check(partition)
-        vectors, follows = self._local(partition.store, partition.number, embedder)
-        return _Made(Recall(reader, embedder, vectors, registry), vectors, follows, threading.Lock())
+        vectors: VectorStore | None = None
+        follows: VectorIndexer | None = None
+
+        def recall(sight: Sight | None) -> Recall:
+            return Recall(LiveReader(partition.store, partition.log, sight), embedder, vectors, registry)
+
+        if embedder is not None and self._installation.servers.qdrant:
+            vectors = qdrant_of(self._installation, embedder, partition.number)
+        elif embedder is not None:
+            self.check(partition)
+            vectors, follows = self._local(partition.store, partition.number, embedder)
+        return _Made(recall(None), vectors, follows, threading.Lock(), SeenRecalls(recall))
 
     def _local(self, store: Store, number: int, embedder: Embedder) -> tuple[VectorStore, VectorIndexer | None]:
         """An index in the cache folder; where another process has it, or there can be none, the vectors are scanned."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ..projections.store import Store
+from ..projections.read_models import ReadModels
+from ..schemas.access import Sight
 from ..schemas.envelope import Envelope
 from ..schemas.registry import Registry
 from ..schemas.scope import Scope
@@ -75,12 +76,12 @@ class HomeLike(Protocol):
         """Waits until everything that a read shows holds what a token names. Raises Lagging, UnknownLog, InvalidInput."""
         ...
 
-    def store_of(self, scope: Scope | str) -> Store:
+    def store_of(self, scope: Scope | str) -> ReadModels:
         """The read models that hold a scope."""
         ...
 
-    def recall_of(self, scope: Scope | str) -> Recall:
-        """What answers questions about a scope."""
+    def recall_of(self, scope: Scope | str, sight: Sight | None = None) -> Recall:
+        """What answers questions about a scope; as `sight` lets them be answered."""
         ...
 
     def verify(self, *, decide: bool, progress: Callable[[int], None] | None) -> VerifyReport: ...

@@ -101,8 +101,9 @@ class Recalling(Face):
         )
         self._check_recall(scope, recall_id, named)
         event_id = str(uuid.uuid4()) if id is None else check_name("id", id)
-        time = None if id is None else self._home.time_of(scope, "mnemolog", event_id)
-        return self._append([make(data, scope=scope, event_id=event_id, time=time or self._home.now(), causation=recall_id)])
+        time = (None if id is None else self._home.time_of(scope, self._source, event_id)) or self._home.now()
+        event = make(data, scope=scope, event_id=event_id, time=time, source=self._source, causation=recall_id)
+        return self._append([event])
 
     def prune_recalls(self, before: TimeLike) -> int:
         """Deletes what was recorded of recalls before a time, of all scopes, and returns how many records there were; the

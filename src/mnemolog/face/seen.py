@@ -7,16 +7,20 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ..memory import Memory
+from ..producers.turns import TimeLike
+from ..projections.read_models import ReadModels
+from ..projections.store import Store
 from ..schemas.access import Sight, View
 from ..schemas.envelope import DEFAULT_SOURCE, Envelope
 from ..schemas.errors import InvalidInput, NotAllowed
 from ..schemas.registry import Registry
 from ..schemas.scope import Scope
 from ..schemas.tokens import InboxToken, parse_token
+from ..schemas.views import RecallView
+from .base import Id, Receipt, Rows
 from .ports import HomeLike, Written
 
 if TYPE_CHECKING:
-    from ..projections.store import Store
     from ..query.recall import Recall
     from ..replay.rebuild import RebuildReport
     from ..replay.verify import VerifyReport
@@ -40,13 +44,51 @@ class SeenMemory(Memory):
         """What is seen."""
         return self._home.sight
 
+    def close(self) -> None:
+        """Nothing is closed."""
+
+    def _scope(self, tenant: str | None, subject: str | None, user_id: Id | None, agent_id: Id | None = None) -> Scope:
+        scope = super()._scope(tenant, subject, user_id, agent_id)
+        self.sight.check(scope)
+        return scope
+
+    def add_events(self, events: Sequence[Envelope]) -> Receipt:
+        """Turns and ends of sessions; commands go by their own methods, which look at what they are about."""
+        for event in events if isinstance(events, Sequence) else ():
+            if isinstance(event, Envelope) and event.type not in _FREE:
+                raise NotAllowed("events", event.type, self.sight.name, "give turns; commands have methods of their own")
+        return super().add_events(events)
+
+    def recalls(
+        self,
+        *,
+        user_id: Id | None = None,
+        subject: str | None = None,
+        since: TimeLike | None = None,
+        limit: int = 20,
+        wait: bool = True,
+        tenant: str | None = None,
+    ) -> Rows[RecallView]:
+        """Those that read nothing outside the view. Where it shows a part of a scope only, NotAllowed: what others asked there
+        may say what is not seen."""
+        if not self.sight.whole:
+            raise NotAllowed("call", "recalls", self.sight.name, "a view of some Form types or sources shows no recalls")
+        rows = super().recalls(user_id=user_id, subject=subject, since=since, limit=limit, wait=wait, tenant=tenant)
+        return Rows([row for row in rows if all(map(self.sight.has, row.scopes))], rows.behind)
+
+    def prune_recalls(self, before: TimeLike) -> int:
+        """Not allowed: it is about the whole memory."""
+        raise NotAllowed("call", "prune_recalls", self.sight.name, "it is about the whole memory")
+
+
+_FREE = ("turn.recorded", "session.ended")
+"""Events that anybody may write who may write to the scope at all."""
+
 
 class SeenHome:
     """A home of which only a sight is shown."""
 
     def __init__(self, home: HomeLike, sight: Sight) -> None:
-        if not sight.whole:
-            raise InvalidInput("view", "names Form types or sources, which are not told apart yet", "name subjects")
         for form_type in sorted(sight.form_types or ()):
             home.registry.type(form_type)
         self.inner, self.sight = home, sight
@@ -65,7 +107,16 @@ class SeenHome:
         for event in events:
             self.sight.check(Scope(event.tenant, event.subject))
             self.sight.check_source(event.source)
+            self._check_hiding(event)
         return self.inner.append(events)
+
+    def _check_hiding(self, event: Envelope) -> None:
+        """Nobody hides what they do not see: a scope, or a Form, may rest on more than the view shows."""
+        if event.type == "erasure.requested" and not self.sight.whole:
+            raise self._whole("delete_user", "it would also hide what the view does not show")
+        hides_form = event.type == "retraction.requested" and event.data.get("target") != "turn"
+        if hides_form and self.sight.sources is not None:
+            raise self._whole("delete", "a Form may rest on sources that the view does not show: delete its turns")
 
     def time_of(self, scope: Scope, source: str, event_id: str) -> str | None:
         self.sight.check(scope)
@@ -100,13 +151,16 @@ class SeenHome:
             self.sight.check_source(named.source)
         self.inner.wait_for(token, timeout)
 
-    def store_of(self, scope: Scope | str) -> Store:
+    def store_of(self, scope: Scope | str) -> ReadModels:
         self.sight.check(scope)
-        return self.inner.store_of(scope)
+        store = self.inner.store_of(scope)
+        assert isinstance(store, Store)  # noqa: S101 - `inner` is a home itself
+        return store.seen_by(self.sight)
 
-    def recall_of(self, scope: Scope | str) -> Recall:
+    def recall_of(self, scope: Scope | str, sight: Sight | None = None) -> Recall:
+        """Where scopes are seen whole their indexes serve everybody; a part has its own."""
         self.sight.check(scope)
-        return self.inner.recall_of(scope)
+        return self.inner.recall_of(scope, None if self.sight.whole else self.sight)
 
     def verify(self, *, decide: bool, progress: Callable[[int], None] | None) -> VerifyReport:
         raise self._whole("verify")
@@ -117,8 +171,7 @@ class SeenHome:
     def stats(self, scope: str | None) -> dict[str, int]:
         if scope is None:
             raise self._whole("stats", "name a user or subject")
-        self.sight.check(scope)
-        return self.inner.stats(scope)
+        return {**self.store_of(scope).stats(scope), "behind": self.catch_up(scope, wait=False)}
 
     def _whole(self, call: str, hint: str = "it is about the whole memory") -> NotAllowed:
         return NotAllowed("call", call, self.sight.name, hint)

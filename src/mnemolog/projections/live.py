@@ -8,21 +8,24 @@ from contextlib import AbstractContextManager
 
 from ..processors.core.ports import EventLog
 from ..processors.core.text import terms
+from ..schemas.access import Sight
 from ..schemas.events import DYNAMICS, decode
 from ..schemas.inputs import Turn
 from ..schemas.scope import Scope
 from ..schemas.views import EdgeView, FormView, PendingView, SummaryView, TimelineEntry, TurnView, VersionView
 from .parked import undecided_from
-from .store import Store, TurnRow
+from .read_models import ReadModels, TurnRow
+from .store import Store
 
 __all__ = ["LiveReader"]
 
 
 class LiveReader:
-    """What recall reads. Everything but turns is the store's own; thread-safe."""
+    """What recall reads, as `sight` lets it be seen. Everything but turns is the store's own; thread-safe."""
 
-    def __init__(self, store: Store, log: EventLog) -> None:
-        self._store, self._log = store, log
+    def __init__(self, store: Store, log: EventLog, sight: Sight | None = None) -> None:
+        self._whole, self._log, self._sight = store, log, sight
+        self._store: ReadModels = store if sight is None else store.seen_by(sight)
 
     def snapshot(self, scope: Scope | str) -> AbstractContextManager[None]:
         return self._store.snapshot()
@@ -61,7 +64,7 @@ class LiveReader:
     def turns_by_offset(self, scope: Scope | str, offsets: Sequence[int]) -> list[TurnView]:
         """As the store's, with the turns behind its cursor."""
         found = {view.offset: view for view in self._store.turns_by_offset(scope, offsets)}
-        start = undecided_from(self._store, scope)
+        start = undecided_from(self._whole, scope)
         missing = [offset for offset in offsets if offset not in found and offset >= start]
         if missing:
             found |= {view.offset: view for view in self._waiting(scope, min(missing))}
@@ -70,7 +73,7 @@ class LiveReader:
     def turn_index(self, scope: Scope | str, after_offset: int = -1) -> list[TurnRow]:
         """As the store's, with the turns behind its cursor."""
         # This first: what is projected in between is in the store's answer, and known by its offset.
-        start = undecided_from(self._store, scope)
+        start = undecided_from(self._whole, scope)
         rows = self._store.turn_index(scope, after_offset)
         known = rows[-1][0] if rows else after_offset
         waiting = self._waiting(scope, max(start, known + 1))
@@ -81,13 +84,16 @@ class LiveReader:
         ]
 
     def _waiting(self, scope: Scope | str, start: int) -> list[TurnView]:
-        if self._log.end(DYNAMICS) <= start:
+        """Turns that are not decided yet, of the sources that are seen; none where only some Form types are, since nobody knows
+        yet which ones they speak of."""
+        if self._log.end(DYNAMICS) <= start or (self._sight is not None and self._sight.form_types is not None):
             return []
+        sources = None if self._sight is None else self._sight.sources
         wanted = scope if isinstance(scope, Scope) else Scope.parse(scope)
         views = []
         for stored in self._log.read(DYNAMICS, start, scope=wanted):
             envelope, turn = decode(stored.value)
-            if isinstance(turn, Turn):
+            if isinstance(turn, Turn) and (sources is None or envelope.source in sources):
                 views.append(
                     TurnView(
                         event_id=envelope.id,

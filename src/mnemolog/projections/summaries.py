@@ -16,9 +16,20 @@ from ..schemas.times import MAX_TIME, to_text
 from ..schemas.values import Value
 from ..schemas.views import SummaryView, TimelineEntry
 from .cells import because
+from .shown import Shown
 from .tables import Tables
+from .views import timeline_entry
 
-__all__ = ["closed_weeks", "latest_revision", "make_summary", "open_week", "week_bounds"]
+__all__ = [
+    "closed_weeks",
+    "latest_revision",
+    "make_summary",
+    "open_week",
+    "seen_names",
+    "seen_weeks",
+    "timeline_rows",
+    "week_bounds",
+]
 
 
 CHUNK = 500
@@ -90,18 +101,64 @@ def _shown(t: Tables, scope_id: int) -> sa.Select[Any]:
     return query.where(s.c.scope_id == scope_id, s.c.position >= w.c.hidden_at).order_by(s.c.week, s.c.revision)
 
 
-def make_summary(connection: sa.Connection, t: Tables, scope_id: int, week: str, revision: int) -> WeekSummarised:
-    """What the week brought: every change of a slot and every episode, oldest first, one line each.
+def seen_weeks(connection: sa.Connection, t: Tables, shown: Shown, scope_id: int) -> list[SummaryView]:
+    """The closed weeks of a scope that is seen in part, in order: made from the rows that are seen, as the summary of that week
+    was made from all."""
+    w = t.weeks
+    last = open_week(connection, t, scope_id)
+    if last is None:
+        return []
+    weeks = connection.execute(
+        sa.select(w.c.week).where(w.c.scope_id == scope_id, w.c.week < last).order_by(w.c.week)
+    ).scalars()
+    made = [make_summary(connection, t, scope_id, week, 1, shown) for week in list(weeks)]
+    return [
+        SummaryView(week=one.week, revision=1, closed=True, turns=one.turns, sessions=one.sessions, lines=one.lines)
+        for one in made
+        if one.turns or one.lines
+    ]
+
+
+def seen_names(connection: sa.Connection, t: Tables, shown: Shown, scope_id: int, form_id: str | None = None) -> dict[str, str]:
+    """What the Forms of a scope are called by those who are seen: the newest name of each."""
+    n = t.names
+    query = sa.select(n.c.form_id, n.c.name).where(n.c.scope_id == scope_id, *shown.names(n))
+    if form_id is not None:
+        query = query.where(n.c.form_id == form_id)
+    found = connection.execute(query.order_by(n.c.form_id, n.c.position, n.c.place)).all()
+    return {form: name for form, name in found}  # noqa: C416 - rows are no pairs
+
+
+def timeline_rows(t: Tables, shown: Shown) -> sa.Select[Any]:
+    """Entries that are seen, each with whether it may tell what was there before."""
+    tells = shown.before(t.timeline)
+    if shown.sources is not None:
+        # What was there before a change that came true by itself, nobody can tell any more: it is not told.
+        tells = sa.and_(tells, sa.or_(t.timeline.c.form_id == "", shown.has_version(t.timeline)))
+    return sa.select(t.timeline, tells.label("tells_before")).where(*shown.timeline())
+
+
+def make_summary(
+    connection: sa.Connection, t: Tables, scope_id: int, week: str, revision: int, shown: Shown | None = None
+) -> WeekSummarised:
+    """What the week brought: every change of a slot and every episode, oldest first, one line each; of what is `shown`.
 
     Nothing here may depend on what a later week changes in the same rows (a Form's newest name, whether a scheduled version
     has become current), or a week would read differently whenever it is summarised again.
     """
-    turns = _of_week(connection, t.turns, t.turns.c.event_time, scope_id, week, t.turns.c.folded == 0)
-    entries = _of_week(connection, t.timeline, t.timeline.c.occurred_at, scope_id, week)
-    versions = _of_week(connection, t.versions, t.versions.c.event_time, scope_id, week)
+    shown = Shown(t, None, connection.dialect.name) if shown is None else shown
+    turns_of = sa.select(t.turns).where(t.turns.c.folded == 0, *shown.turns())
+    turns = _of_week(connection, turns_of, t.turns, t.turns.c.event_time, scope_id, week)
+    found = _of_week(connection, timeline_rows(t, shown), t.timeline, t.timeline.c.occurred_at, scope_id, week)
+    entries = [timeline_entry(row) for row in found]
+    changes = sa.select(t.versions, shown.before(t.versions).label("tells_before")).where(*shown.versions())
+    versions = _of_week(connection, changes, t.versions, t.versions.c.event_time, scope_id, week)
     keys = _form_keys(connection, t, scope_id, [row.form_id for row in versions])
-    told = {(row.input_id, row.form_id, row.slot) for row in entries if row.slot}
-    lines = [_entry(row.entry_id, row.occurred_at, row.kind, row.text, row.input_id, row) for row in entries]
+    if shown.sources is not None:
+        names = seen_names(connection, t, shown, scope_id)
+        keys = {form_id: key if key in ("self", "scope") else names.get(form_id, "") for form_id, key in keys.items()}
+    told = {(entry.input_id, entry.form_id, entry.slot) for entry in entries if entry.slot}
+    lines = [_entry(entry.entry_id, entry.occurred_at, entry.kind, entry.text, entry.input_id, entry) for entry in entries]
     lines += [
         _entry(
             f"{row.form_id}:{row.slot}:{row.version}",
@@ -147,7 +204,7 @@ def version_line(row: Any, key: str) -> str:
     """`apollo budget: 5000 USD → 8000 USD (because of a new vendor)`; the user's own slots go without a name."""
     # A person known by relation alone has the key `relation:sister`.
     about = {"": row.form_type, "scope": row.form_type, "self": ""}.get(key, key.removeprefix("relation:"))
-    before, after = _shown_value(row.before), _shown_value(row.value)
+    before, after = _shown_value(row.before if row.tells_before else None), _shown_value(row.value)
     if row.status == "retired":
         change = f"no longer {after or before}" if after or before else "emptied"
     elif before:
@@ -163,18 +220,10 @@ def _shown_value(text: str | None) -> str:
 
 
 def _of_week(
-    connection: sa.Connection,
-    table: sa.Table,
-    moment: sa.Column[Any],
-    scope_id: int,
-    week: str,
-    *conditions: sa.ColumnElement[bool],
+    connection: sa.Connection, query: sa.Select[Any], table: sa.Table, moment: sa.Column[Any], scope_id: int, week: str
 ) -> list[Any]:
     start, end = week_bounds(week)
-    query = sa.select(table).where(
-        table.c.scope_id == scope_id, table.c.hidden == 0, moment >= start, moment < end, *conditions
-    )
-    return list(connection.execute(query))
+    return list(connection.execute(query.where(table.c.scope_id == scope_id, moment >= start, moment < end)))
 
 
 def _form_keys(connection: sa.Connection, t: Tables, scope_id: int, form_ids: Sequence[str]) -> dict[str, str]:

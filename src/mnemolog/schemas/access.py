@@ -78,12 +78,17 @@ class Sight(msgspec.Struct, frozen=True):
         """Whether everything in a scope that is seen at all is seen."""
         return self.form_types is None and self.sources is None
 
+    def has(self, scope: Scope | str) -> bool:
+        """Whether a scope is seen, at least in part."""
+        wanted = scope if isinstance(scope, Scope) else Scope.parse(scope)
+        return wanted.tenant == self.tenant and all(view.has_subject(wanted.subject) for view in self.views)
+
     def check(self, scope: Scope | str) -> None:
         """Raises NotAllowed for a scope outside; the same, whether it holds anything or not."""
         wanted = scope if isinstance(scope, Scope) else Scope.parse(scope)
         if wanted.tenant != self.tenant:
             raise NotAllowed("tenant", wanted.tenant, self.name)
-        if not all(view.has_subject(wanted.subject) for view in self.views):
+        if not self.has(wanted):
             raise NotAllowed("subject", wanted.subject, self.name)
 
     def check_source(self, source: str) -> None:

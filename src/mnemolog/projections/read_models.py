@@ -1,0 +1,297 @@
+"""What readers ask: the read models as views. Isolation and hiding sit in each query here, so that no path can forget them:
+every read names its scope, nothing hidden is returned, and nothing that the reader's sight does not let through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from itertools import zip_longest
+from typing import Any
+
+import sqlalchemy as sa
+
+from ..schemas.access import Sight
+from ..schemas.errors import NotAllowed
+from ..schemas.observations import Evidence
+from ..schemas.scope import Scope
+from ..schemas.views import EdgeView, FormView, PendingView, SummaryView, TimelineEntry, TurnView, VersionView
+from .base import CHUNK
+from .columns import StoredText, same_text
+from .shown import Shown
+from .summaries import closed_weeks, make_summary, open_week, seen_names, seen_weeks, timeline_rows
+from .tables import Tables
+from .views import EvidenceKey, edge_view, form_view, pending_view, timeline_entry, turn_view, version_view
+
+__all__ = ["ReadModels", "TurnRow"]
+
+TurnRow = tuple[int, str, str, str, str, str, str]
+"""(offset, event id, session, speaker, role, occurred_at, terms)."""
+
+
+class ReadModels:
+    """Reads scopes, whole or as `sight` lets them be seen. Every method takes a Scope or its text `tenant/subject`; an unknown
+    scope is an empty one."""
+
+    @property
+    def sight(self) -> Sight | None:
+        """What is seen; None for everything."""
+        return None
+
+    def reading(self, version: int | None = None) -> AbstractContextManager[tuple[sa.Connection, Tables]]:
+        """One snapshot of the live tables."""
+        raise NotImplementedError
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """All reads of this thread inside it see one state."""
+        raise NotImplementedError
+
+    def scope_number(self, connection: sa.Connection, scope: Scope | str) -> int:
+        """The number of a scope; -1, which no row has, for one that is not known. Raises NotAllowed for one outside the
+        sight."""
+        raise NotImplementedError
+
+    def stand(self, scope: Scope | str) -> tuple[int, str, int]:
+        """How far a scope's rows are."""
+        raise NotImplementedError
+
+    def _shown(self, connection: sa.Connection, t: Tables) -> Shown:
+        return Shown(t, self.sight, connection.dialect.name)
+
+    # -- Forms ---------------------------------------------------------------------------------------------------------
+
+    def forms(self, scope: Scope | str, form_type: str | None = None, include_retired: bool = False) -> list[FormView]:
+        """Forms as they stand now, sorted by (form type, key, id). Raises NotAllowed for a Form type outside the sight."""
+        if self.sight is not None and form_type is not None:
+            self.sight.check_form_type(form_type)
+        return self._forms(scope, form_type=form_type, include_retired=include_retired)
+
+    def form(self, scope: Scope | str, form_id: str) -> FormView | None:
+        """One Form, retired or not; None where there is none (or it is not shown)."""
+        found = self._forms(scope, form_id=form_id, include_retired=True)
+        return found[0] if found else None
+
+    def _forms(
+        self, scope: Scope | str, *, form_type: str | None = None, form_id: str | None = None, include_retired: bool
+    ) -> list[FormView]:
+        with self.reading() as (connection, t):
+            scope_id = self.scope_number(connection, scope)
+            shown = self._shown(connection, t)
+            f, s, v = t.forms, t.slots, t.versions
+            query = sa.select(f).where(f.c.scope_id == scope_id, *shown.forms())
+            if form_type is not None:
+                query = query.where(f.c.form_type == form_type)
+            if form_id is not None:
+                query = query.where(f.c.form_id == form_id)
+            if not include_retired:
+                query = query.where(f.c.status == "current")
+            forms = connection.execute(query.order_by(f.c.form_type, f.c.key, f.c.form_id)).all()
+            if not forms:
+                return []
+            joined = sa.and_(
+                v.c.scope_id == s.c.scope_id, v.c.form_id == s.c.form_id, v.c.slot == s.c.slot, v.c.version == s.c.version
+            )
+            # Where the newest version is not seen the slot is empty: an older one would pass for what holds.
+            slots = (
+                sa.select(v)
+                .select_from(s.join(v, joined))
+                .where(s.c.scope_id == scope_id, *shown.versions(), v.c.value.is_not(None))
+            )
+            if form_id is not None:
+                slots = slots.where(s.c.form_id == form_id)
+            elif form_type is not None:
+                slots = slots.where(v.c.form_type == form_type)
+            by_form: dict[str, list[Any]] = {}
+            for row in connection.execute(slots.order_by(s.c.form_id, s.c.slot, s.c.element, s.c.lane)):
+                by_form.setdefault(row.form_id, []).append(row)
+            evidence = self._evidence(connection, t, scope_id, form_id=form_id, current=True)
+            names = None if shown.sources is None else seen_names(connection, t, shown, scope_id, form_id)
+        return [form_view(str(scope), form, by_form.get(form.form_id, []), evidence, names) for form in forms]
+
+    def history(self, scope: Scope | str, form_id: str | None = None, slot: str | None = None) -> list[VersionView]:
+        """Every version, by (form type, form, slot, element, valid_from, position); where one begins the one before it ends."""
+        with self.reading() as (connection, t):
+            scope_id = self.scope_number(connection, scope)
+            shown = self._shown(connection, t)
+            v, s, f = t.versions, t.slots, t.forms
+            joined = sa.and_(
+                s.c.scope_id == v.c.scope_id,
+                s.c.form_id == v.c.form_id,
+                s.c.slot == v.c.slot,
+                s.c.element == v.c.element,
+                s.c.lane == 0,
+            )
+            form = sa.and_(f.c.scope_id == v.c.scope_id, f.c.form_id == v.c.form_id)
+            columns = (s.c.version.label("standing"), f.c.status.label("form_status"), shown.before(v).label("tells_before"))
+            query = (
+                sa.select(v, *columns)
+                .select_from(v.outerjoin(s, joined).outerjoin(f, form))
+                .where(v.c.scope_id == scope_id, *shown.versions())
+            )
+            if form_id is not None:
+                query = query.where(v.c.form_id == form_id)
+            if slot is not None:
+                query = query.where(v.c.slot == slot)
+            order = (v.c.form_type, v.c.form_id, v.c.slot, v.c.element, v.c.valid_from, v.c.position, v.c.place)
+            rows = connection.execute(query.order_by(*order)).all()
+            evidence = self._evidence(connection, t, scope_id, form_id=form_id)
+        whole = shown.sources is None
+        return [version_view(row, following, evidence, whole=whole) for row, following in zip_longest(rows, rows[1:])]
+
+    def _evidence(
+        self, connection: sa.Connection, t: Tables, scope_id: int, *, form_id: str | None, current: bool = False
+    ) -> dict[EvidenceKey, list[Evidence]]:
+        e, s = t.evidence, t.slots
+        query = sa.select(e.c.form_id, e.c.slot, e.c.version, e.c.turn_id, e.c.quote, e.c.start, e.c.end)
+        if current:
+            joined = sa.and_(
+                s.c.scope_id == e.c.scope_id, s.c.form_id == e.c.form_id, s.c.slot == e.c.slot, s.c.version == e.c.version
+            )
+            query = query.select_from(s.join(e, joined)).where(s.c.scope_id == scope_id)
+            if form_id is not None:
+                query = query.where(s.c.form_id == form_id)
+        else:
+            query = query.where(e.c.scope_id == scope_id)
+            if form_id is not None:
+                query = query.where(e.c.form_id == form_id)
+        # The order by the pointers makes a database start from them, few, and not from the evidence, much.
+        order = (s.c.form_id, s.c.slot, s.c.element, s.c.lane) if current else (e.c.form_id, e.c.slot, e.c.version)
+        found: dict[EvidenceKey, list[Evidence]] = {}
+        query = query.where(*self._shown(connection, t).evidence(e))
+        for form, slot, version, *piece in connection.execute(query.order_by(*order, e.c.seq)):
+            found.setdefault((form, slot, version), []).append(Evidence(*piece))
+        return found
+
+    # -- what happened -------------------------------------------------------------------------------------------------
+
+    def timeline(
+        self,
+        scope: Scope | str,
+        since: str | None = None,
+        until: str | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
+    ) -> list[TimelineEntry]:
+        """What happened from `since` on and before `until` (fixed UTC form), by (occurred_at, position)."""
+        with self.reading() as (connection, t):
+            table, shown = t.timeline, self._shown(connection, t)
+            query = timeline_rows(t, shown).where(table.c.scope_id == self.scope_number(connection, scope))
+            if since is not None:
+                query = query.where(table.c.occurred_at >= since)
+            if until is not None:
+                query = query.where(table.c.occurred_at < until)
+            order = (table.c.occurred_at, table.c.position, table.c.place)
+            query = query.order_by(*(column.desc() for column in order)) if newest_first else query.order_by(*order)
+            return [timeline_entry(row) for row in connection.execute(query.limit(limit))]
+
+    def edges(self, scope: Scope | str, include_retired: bool = False) -> list[EdgeView]:
+        """Relations between Forms, sorted by id."""
+        with self.reading() as (connection, t):
+            table = t.edges
+            mine = table.c.scope_id == self.scope_number(connection, scope)
+            query = sa.select(table).where(mine, *self._shown(connection, t).edges())
+            if not include_retired:
+                query = query.where(table.c.status == "current")
+            return [edge_view(row) for row in connection.execute(query.order_by(table.c.edge_id))]
+
+    def pending(self, scope: Scope | str) -> list[PendingView]:
+        """Open questions, oldest first."""
+        with self.reading() as (connection, t):
+            table = t.pending
+            mine = table.c.scope_id == self.scope_number(connection, scope)
+            query = sa.select(table).where(mine, *self._shown(connection, t).pending())
+            return [pending_view(row) for row in connection.execute(query.order_by(table.c.position, table.c.place))]
+
+    def closed_summaries(self, scope: Scope | str) -> list[SummaryView]:
+        """The newest revision of each week that was summarised, in order of weeks; of a scope that is seen in part, made from
+        what is seen."""
+        with self.reading() as (connection, t):
+            scope_id, shown = self.scope_number(connection, scope), self._shown(connection, t)
+            return closed_weeks(connection, t, scope_id) if shown.whole else seen_weeks(connection, t, shown, scope_id)
+
+    def summaries(self, scope: Scope | str) -> list[SummaryView]:
+        """The weeks in order: the newest revision of each closed one, and the one that is still going on as it looks now."""
+        with self.reading() as (connection, t):
+            scope_id, shown = self.scope_number(connection, scope), self._shown(connection, t)
+            closed = closed_weeks(connection, t, scope_id) if shown.whole else seen_weeks(connection, t, shown, scope_id)
+            week = open_week(connection, t, scope_id)
+            if week is None:
+                return closed
+            now = make_summary(connection, t, scope_id, week, 0, shown)
+        if now.turns or now.lines:
+            view = SummaryView(week=week, revision=0, closed=False, turns=now.turns, sessions=now.sessions, lines=now.lines)
+            closed = [view_ for view_ in closed if view_.week < week] + [view]
+        return closed
+
+    # -- turns ---------------------------------------------------------------------------------------------------------
+
+    def turns(self, scope: Scope | str, after_offset: int = -1, limit: int | None = None) -> list[TurnView]:
+        """Turns behind a dynamics offset, in order; repetitions within ten minutes are left out."""
+        with self.reading() as (connection, t):
+            query = self._turns(connection, t, scope).where(t.turns.c.position > after_offset, t.turns.c.folded == 0)
+            return [turn_view(row) for row in connection.execute(query.order_by(t.turns.c.position).limit(limit))]
+
+    def turn(self, scope: Scope | str, event_id: str) -> TurnView | None:
+        """The turn with that id (the first one, where two sources used the same)."""
+        with self.reading() as (connection, t):
+            query = self._turns(connection, t, scope).where(t.turns.c.event_id == event_id)
+            row = connection.execute(query.order_by(t.turns.c.position).limit(1)).first()
+            return None if row is None else turn_view(row)
+
+    def turns_by_offset(self, scope: Scope | str, offsets: Sequence[int]) -> list[TurnView]:
+        """The turns at these dynamics offsets, in the order asked for; those that are not there are left out."""
+        found: dict[int, TurnView] = {}
+        with self.reading() as (connection, t):
+            for start in range(0, len(offsets), CHUNK):
+                wanted = t.turns.c.position.in_(offsets[start : start + CHUNK])
+                for row in connection.execute(self._turns(connection, t, scope).where(wanted)):
+                    found[row.position] = turn_view(row)
+        return [found[offset] for offset in offsets if offset in found]
+
+    def session_turns(self, scope: Scope | str, session: str, before_offset: int, limit: int) -> list[TurnView]:
+        """The last `limit` turns of a session before a dynamics offset, repetitions included, oldest first."""
+        with self.reading() as (connection, t):
+            mine = same_text(t.turns.c.session, sa.literal(session, StoredText), connection.dialect.name)
+            query = self._turns(connection, t, scope).where(mine, t.turns.c.position < before_offset)
+            rows = connection.execute(query.order_by(t.turns.c.position.desc()).limit(limit)).all()
+            return [turn_view(row) for row in reversed(rows)]
+
+    def turn_index(self, scope: Scope | str, after_offset: int = -1) -> list[TurnRow]:
+        """What a keyword index is filled from: (offset, event id, session, speaker, role, occurred_at, terms), in order."""
+        with self.reading() as (connection, t):
+            c = t.turns.c
+            query = sa.select(c.position, c.event_id, c.session, c.speaker, c.role, c.occurred_at, c.terms).where(
+                c.scope_id == self.scope_number(connection, scope), c.position > after_offset, c.folded == 0
+            )
+            query = query.where(*self._shown(connection, t).turns())
+            return [tuple(row) for row in connection.execute(query.order_by(c.position))]
+
+    def _turns(self, connection: sa.Connection, t: Tables, scope: Scope | str) -> sa.Select[Any]:
+        mine = t.turns.c.scope_id == self.scope_number(connection, scope)
+        return sa.select(t.turns).where(mine, *self._shown(connection, t).turns())
+
+    # -- counts --------------------------------------------------------------------------------------------------------
+
+    def stats(self, scope: Scope | str | None = None) -> dict[str, int]:
+        """How many rows may be shown, by kind; of one scope or of all."""
+        with self.reading() as (connection, t):
+            seen = self._shown(connection, t)
+            shown: dict[str, tuple[sa.Table, list[sa.ColumnElement[bool]]]] = {
+                "turns": (t.turns, seen.turns()),
+                "forms": (t.forms, [*seen.forms(), t.forms.c.status == "current"]),
+                "versions": (t.versions, seen.versions()),
+                "timeline": (t.timeline, seen.timeline()),
+                "edges": (t.edges, [*seen.edges(), t.edges.c.status == "current"]),
+                "pending": (t.pending, seen.pending()),
+                "rejected": (t.rejected, seen.rejected()),
+                "deadlines": (t.deadlines, seen.deadlines()),
+            }
+            if scope is None and self.sight is not None:
+                raise NotAllowed("scope", "all", self.sight.name, "name one")
+            scope_id = None if scope is None else self.scope_number(connection, scope)
+            counts: dict[str, int] = {}
+            for name, (table, conditions) in shown.items():
+                query = sa.select(sa.func.count()).select_from(table).where(*conditions)
+                if scope_id is not None:
+                    query = query.where(table.c.scope_id == scope_id)
+                counts[name] = connection.execute(query).scalar_one()
+            return counts
