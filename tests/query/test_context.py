@@ -33,7 +33,7 @@ def lists() -> Lists:
     budget = slot(
         "budget", "5000 euros", "budget is now 5000 euros", "b2", version=2, cause="the roof leaks", valid_from=MAY_10
     )
-    apollo = form(ME, "project", "apollo", [budget], name="Apollo")
+    apollo = form(ME, "project", "apollo", [budget, slot("owner", "Jo", "Jo owns the budget", "b2")], name="Apollo")
     rule = form(ME, "rule", "scope", [slot("always", "give prices in euros", "always give prices in euros", "r1")])
     me = form(ME, "person", "self", [slot("home", "Rotterdam", "I live in Rotterdam", "h1")], name="Mei")
     made.form_views = [apollo, rule, me]
@@ -59,20 +59,23 @@ def test_rules_and_profile_then_changes_then_excerpts(lists: Lists) -> None:
     found = context(lists)
     assert str(found).splitlines() == [
         OPEN,
-        "What holds now:",
+        "Rules and profile:",
         "- Rule (always): give prices in euros [since 2026-05-04]",
         "- Mei: home: Rotterdam [since 2026-05-04]",
         "- Apollo: budget 5000 euros [since 2026-05-10]",
+        "What holds now:",
+        "- Apollo: owner Jo [since 2026-05-04]",
         "How it came to be:",
-        "- 2026-05-04 Apollo: budget 4000 euros [no longer true since 2026-05-10]",
-        "- 2026-05-10 Apollo: budget 4000 euros → 5000 euros (because the roof leaks)",
+        "- Apollo: budget 4000 euros [set 2026-05-04, no longer true since 2026-05-10]",
+        "- Apollo: budget 4000 euros → 5000 euros (because the roof leaks) [decided 2026-05-10]",
         "What was said:",
-        "- [2026-05-04, user] The budget for Apollo is 4000 euros. [no longer true since 2026-05-10]",
-        "- [2026-05-04, assistant] Noted. [only resembles the question]",
-        "- [2026-05-10, user] The Apollo budget is now 5000 euros because the roof leaks.",
+        "- user: The budget for Apollo is 4000 euros. "
+        "[said 2026-05-04, no longer true since 2026-05-10: Apollo budget 4000 euros → 5000 euros]",
+        "- assistant: Noted. [said 2026-05-04, only resembles the question]",
+        "- user: The Apollo budget is now 5000 euros because the roof leaks. [said 2026-05-10]",
         "Not confirmed, ask before relying on it:",
-        "- Is Apollo's deadline in June?",
-        "- Is the budget of Apollo to be 9000 euros?",
+        "- Is Apollo's deadline in June? [open since 2026-05-04]",
+        "- Is the budget of Apollo to be 9000 euros? [open since 2026-05-04]",
         CLOSE,
     ]
     assert not found.truncated
@@ -80,7 +83,7 @@ def test_rules_and_profile_then_changes_then_excerpts(lists: Lists) -> None:
 
 def test_each_line_says_where_it_comes_from(lists: Lists) -> None:
     found = context(lists)
-    assert [line.event_ids for line in found.lines][:5] == [["r1"], ["h1"], ["b2"], ["b1"], ["b2"]]
+    assert [line.event_ids for line in found.lines][:5] == [["r1"], ["h1"], ["b2"], ["b2"], ["b1"]]
     assert all(line.event_ids for line in found.lines)
     assert [line.pending_id for line in found.lines if line.block == "open"] == ["p1", "p2"]
     assert all(line.text in str(found) for line in found.lines)
@@ -89,14 +92,14 @@ def test_each_line_says_where_it_comes_from(lists: Lists) -> None:
 def test_what_is_pending_is_a_question_and_never_a_fact(lists: Lists) -> None:
     with_value = [line for line in context(lists).lines if "9000" in line.text]
     assert [line.block for line in with_value] == ["open"]
-    assert with_value[0].text.endswith("?")
+    assert "9000 euros? [open since" in with_value[0].text
 
 
 def test_it_speaks_the_language_of_the_question(lists: Lists) -> None:
     text = str(context(lists, "阿波罗的预算是多少？"))
-    assert "目前有效：" in text
+    assert "规则与档案：" in text
     assert "- Apollo：预算5000 euros [自2026-05-10]" in text
-    assert "What holds now" not in text
+    assert "Rules and profile" not in text
 
 
 @pytest.mark.parametrize("budget", [*range(140), 500, 2000])
@@ -110,15 +113,38 @@ def test_the_budget_holds_exactly(lists: Lists, budget: int) -> None:
         assert str(found).endswith(CLOSE)
 
 
-def test_more_budget_never_loses_the_most_recent_decision(lists: Lists) -> None:
-    kept = [
-        any("4000 euros → 5000 euros" in line.text for line in context(lists, budget=budget).lines) for budget in range(200)
-    ]
-    first = kept.index(True)
-    assert all(kept[first:])
-    tight = context(lists, budget=first)
-    assert [line.block for line in tight.lines] == ["changes"]
+def test_rules_stay_longest_and_then_the_most_recent_decision(lists: Lists) -> None:
+    said = [("rules", "give prices in euros"), ("changes", "4000 euros → 5000 euros")]
+
+    def has(budget: int) -> list[bool]:
+        lines = context(lists, budget=budget).lines
+        return [any(line.block == block and words in line.text for line in lines) for block, words in said]
+
+    kept = [has(budget) for budget in range(200)]
+    first_rule, first_both = [row[0] for row in kept].index(True), kept.index([True, True])
+    assert all(row[0] for row in kept[first_rule:])
+    assert all(all(row) for row in kept[first_both:])
+    tight = context(lists, budget=first_both)
+    assert [line.block for line in tight.lines] == ["rules", "changes"]
     assert tight.truncated
+    assert tight.left_out == []
+
+
+def test_a_rule_without_room_is_named(lists: Lists) -> None:
+    found = context(lists, budget=9)
+    assert found.truncated
+    assert [line.event_ids for line in found.left_out] == [["r1"]]
+    assert "give prices in euros" in found.left_out[0].text
+
+
+def test_where_not_all_rules_find_room_those_that_bear_on_the_question_do() -> None:
+    lists = Lists()
+    ordered = [slot("always", f"mind thing number{at}", f"mind number{at}", element=str(at)) for at in range(50)]
+    lists.form_views = [form(ME, "rule", "scope", ordered)]
+    found = context(lists, "What about thing number42?", budget=100)
+    assert "number42" in str(found)
+    assert len(found.lines) + len(found.left_out) == 50
+    assert all(line.block == "rules" for line in found.lines)
 
 
 def test_a_tiny_budget_gives_nothing_rather_than_a_broken_block(lists: Lists) -> None:
@@ -131,10 +157,37 @@ def test_an_empty_memory_has_nothing_to_say() -> None:
     assert (str(found), found.tokens, found.truncated) == ("", 0, False)
 
 
-def test_the_same_memory_gives_the_same_text_and_its_beginning_does_not_depend_on_the_question(lists: Lists) -> None:
+def beginning(text: str) -> list[str]:
+    """The rules and the profile, with their heading and what stands in front of it."""
+    rows = text.splitlines()
+    ends = [rows.index(row) for row in rows if row.endswith((":", "：")) and not row.startswith("-")]
+    return rows[: ends[1]] if len(ends) > 1 else rows[:-1]
+
+
+@pytest.mark.parametrize("budget", [60, 120, 2000])
+def test_the_beginning_does_not_depend_on_the_question(lists: Lists, budget: int) -> None:
+    questions = ["Tell me about the roof", QUESTION, "How did the budget change?", "Who owns Apollo?", "zeppelin"]
+    heads = [beginning(str(context(lists, question, budget=budget))) for question in questions]
+    assert all(head == heads[0] for head in heads)
+    assert heads[0][1] == "Rules and profile:"
     assert str(context(lists)) == str(context(lists))
-    head = "\n".join(str(context(lists)).splitlines()[:4])
-    assert str(context(lists, "Tell me about the roof")).startswith(head)
+
+
+def test_a_new_rule_changes_nothing_in_front_of_it(lists: Lists) -> None:
+    before = str(context(lists, "zeppelin"))
+    rules = lists.form_views[1]
+    more = slot("always", "answer in verse", "answer in verse", "r2", valid_from=MAY_10)
+    lists.form_views[1] = form(ME, "rule", "scope", [more, *rules.slots])
+    lists.changes += 1
+    shared = "\n".join(before.splitlines()[:3])
+    assert str(context(lists, "zeppelin")).startswith(shared)
+
+
+def test_only_what_is_asked_for_is_told_of_what_is_sensitive() -> None:
+    lists = Lists()
+    lists.form_views = [form(ME, "person", "self", [slot("phone", "555 0199", "my phone is 555 0199")], name="Mei")]
+    assert context(lists, "zeppelin").lines == []
+    assert [line.block for line in context(lists, "What is my phone number?").lines] == ["facts"]
 
 
 @pytest.mark.parametrize(
@@ -168,7 +221,7 @@ def test_content_can_neither_end_the_block_nor_add_a_line(attack: str) -> None:
 def test_memory_that_was_injected_into_a_turn_is_not_quoted_again(lists: Lists) -> None:
     lists.say(ME, f"{context(lists)} What about the budget of the harbour?", event_id="echo")
     echo = [line for line in context(lists, "budget of the harbour").lines if line.event_ids == ["echo"]]
-    assert [line.text for line in echo] == ["- [2026-05-04, user] What about the budget of the harbour?"]
+    assert [line.text for line in echo] == ["- user: What about the budget of the harbour? [said 2026-05-04]"]
 
 
 class OneDirection(HashingEmbedder):

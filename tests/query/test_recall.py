@@ -83,7 +83,7 @@ def test_a_turn_of_which_a_part_is_old_is_marked_too(lists: Lists) -> None:
     lists.versions[ME].append(version(apollo, "name", 1, "Apollo", "Apollo", "b1", current=True))
     hits = recall_over(lists).search([ME], "budget", now=NOW, kinds=("turn",))
     assert {hit.event_ids[0]: hit.status for hit in hits}["b1"] == "partly_superseded"
-    assert "[partly no longer true since 2026-05-10]" in str(recall_over(lists).context([ME], "budget", now=NOW))
+    assert "partly no longer true since 2026-05-10: " in str(recall_over(lists).context([ME], "budget", now=NOW))
 
 
 def test_somebody_elses_slot_is_no_answer(lists: Lists) -> None:

@@ -1,6 +1,6 @@
-"""Context: memory as prompt text, never longer than its budget. What holds comes first, how it came to be in the middle, what
-was said last; where room is short, recent decisions stay longest. Each line knows its sources, an old or unsure one says so,
-and nothing in it can end the block before its end."""
+"""Context: memory as prompt text, never longer than its budget. Rules and profile come first and do not depend on the question,
+then what holds of what is asked and how it came to be, what was said last; where room is short rules stay longest, then recent
+decisions. Each line knows its sources, an old or unsure one says so, and nothing in it can end the block before its end."""
 
 from __future__ import annotations
 
@@ -8,24 +8,28 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from ..processors.core.markers import CLOSE, OPEN
+from ..processors.core.text import terms
 from ..schemas.registry import Registry
 from ..schemas.views import PendingView
-from .excerpts import excerpt_line
+from .excerpts import excerpts
 from .facts import Facts
 from .hits import Hit
-from .lines import BLOCKS, Block, ContextLine
-from .statements import changes, open_questions, profile
+from .lines import ContextLine
+from .page import Page
+from .sheets import Sheet, sheet_of
+from .statements import Voice, changes, open_questions, standing
+from .trace import Trace
 from .understand import Question
-from .wording import WORDS
 
 __all__ = ["Context", "ContextLine", "assemble"]
 
 _RECENT_CHANGES = 3
-"""Changes that stay as long as anything does."""
+"""Changes that stay as long as anything but a rule does."""
 _FIRST_EXCERPTS = 5
-_UNSURE_SHARE = 4
-"""At most one excerpt in four may be there by resemblance alone."""
+_PROFILE_SHARE = 0.4
+"""Of the room that the rules leave, for the profile."""
+_UNSURE_SHARE = 0.2
+"""Of the budget, for excerpts that are there by resemblance alone."""
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,11 +45,21 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """Some lines were left out, or cut, for want of room."""
     behind: int = 0
     """Inputs that were not processed yet when this was read."""
+    missing: dict[str, str] = {}
+    """Routes that did not answer in time or failed, and why: what only they would have found is not here."""
+    trace: Trace | None = None
     recall_id: str = ""
     """What feedback names it by; empty where recalls are not recorded."""
+    left_out: list[ContextLine] = []
+    """Rules that apply and found no room: with these unsaid the agent may break them."""
 
     def __str__(self) -> str:
         return self.text
+
+    @property
+    def ids(self) -> list[str]:
+        """The memories that were shown (as `Hit.id`), in the order of the text, each once."""
+        return list(dict.fromkeys(line.id for line in self.lines if line.id))
 
 
 def assemble(
@@ -60,107 +74,81 @@ def assemble(
     budget: int,
     count: Callable[[str], int],
     behind: int = 0,
+    scopes: Sequence[str] = (),
 ) -> Context:
-    """Chooses lines in order of worth until the budget is full, and sets them in order of blocks."""
-    lang = question.lang
-    standing = profile(facts, slots, registry, lang)
-    history = changes(facts, slots, events, registry, lang)
-    said = _excerpts(question, turns)
-    asked = open_questions(question, pending, facts, slots)
-    recent = history[-_RECENT_CHANGES:]
-    by_worth = [
-        *reversed(recent),
-        *(line for worth, line in standing if worth == 0),
-        *(line for worth, line in standing if worth == 1),
-        *said[:_FIRST_EXCERPTS],
-        *asked,
-        *reversed(history[: -len(recent) or None] if recent else []),
-        *said[_FIRST_EXCERPTS:],
-        *(line for worth, line in standing if worth == 2),
-    ]
-    order = {id(line): place for place, line in enumerate([*(line for _, line in standing), *history, *_by_time(said), *asked])}
-    kept = _fill(by_worth, order, lang, budget, count)
-    lines = [line for block in BLOCKS for line in kept if line.block == block]
-    text = _text(lines, lang)
+    """Chooses lines in order of worth until the budget is full, and sets them in order of blocks.
+
+    facts: of each scope, the first one's being whom the conversation is with; scopes: their names, in that order, so that lines
+    of the others say whose they are.
+    """
+    voice = Voice(registry, question.lang, scopes)
+    sheets = [sheet_of(known, registry) for known in facts]
+    wanted = {(hit.form_id, hit.slot) for hit in slots}
+    rules = standing([item for sheet in sheets for item in sheet.rules], "rules", voice)
+    profile = _profile(sheets, voice)
+    history = changes(sheets, wanted, events, voice)
+    said = excerpts(question, turns, sheets, voice)
+    asked = open_questions(question, pending, wanted, sheets, voice)
+
+    page = Page(budget, count, question.lang)
+    if page.take(rules):
+        # Where not all of them find room, those that bear on the question do.
+        page = Page(budget, count, question.lang)
+        page.take(_bearing(question, rules))
+    told = _tell(page, profile)
+    recent = history[len(history) - _RECENT_CHANGES if len(history) > _RECENT_CHANGES else 0 :]
+    given_up: list[ContextLine] = []
+    for line in recent[::-1]:
+        while page.take([line]) and told:
+            # Only where room is this short does the profile depend on what is asked.
+            given_up.append(told.pop())
+            page.drop(given_up[-1])
+    told += [line for line in given_up[::-1] if not page.take([line])]
+    shown = {line.id for line in told}
+    items = [item for sheet in sheets for item in sheet.items if (item[0].form_id, item[1].slot) in wanted]
+    needed = [line for line in standing(items, "facts", voice) if line.id not in shown]
+    unsure = int(budget * _UNSURE_SHARE)
+    page.take(needed)
+    page.take([line for line in said[:_FIRST_EXCERPTS] if line.confidence == 1])
+    page.take([line for line in said[:_FIRST_EXCERPTS] if line.confidence < 1], unsure)
+    page.take(asked)
+    page.take(history[: len(history) - len(recent)][::-1])
+    page.take([line for line in said[_FIRST_EXCERPTS:] if line.confidence == 1])
+    page.take([line for line in said[_FIRST_EXCERPTS:] if line.confidence < 1], unsure // 2)
+
+    also = {line.id for line in needed}
+    candidates = [*rules, *(line for _, line in profile if line.id not in also), *needed, *history, *_by_time(said), *asked]
+    text, lines = page.finish(candidates)
+    kept = {id(line) for line in lines}
     return Context(
         text=text,
         lines=lines,
         tokens=count(text) if text else 0,
         budget=budget,
-        truncated=len(lines) < len(by_worth),
+        truncated=len(lines) < len(candidates),
         behind=behind,
+        left_out=[line for line in rules if id(line) not in kept],
     )
+
+
+def _profile(sheets: Sequence[Sheet], voice: Voice) -> list[tuple[float, ContextLine]]:
+    """(importance, line), in the order of the text."""
+    entries = [entry for sheet in sheets for entry in sheet.profile]
+    lines = standing([item for _, item in entries], "rules", voice)
+    return [(worth, line) for (worth, _), line in zip(entries, lines, strict=True)]
+
+
+def _tell(page: Page, profile: Sequence[tuple[float, ContextLine]]) -> list[ContextLine]:
+    """Takes what matters most of the profile into its share of the room, whatever is asked; returns it, that first."""
+    by_worth = [line for _, line in sorted(profile, key=lambda entry: -entry[0])]
+    passed = {id(line) for line in page.take(by_worth, int(page.room * _PROFILE_SHARE))}
+    return [line for line in by_worth if id(line) not in passed]
+
+
+def _bearing(question: Question, rules: Sequence[ContextLine]) -> list[ContextLine]:
+    asked = frozenset(question.terms)
+    return sorted(rules, key=lambda line: -len(asked & frozenset(terms(line.text))))
 
 
 def _by_time(lines: Sequence[ContextLine]) -> list[ContextLine]:
     return sorted(lines, key=lambda line: line.occurred_at)
-
-
-def _excerpts(question: Question, turns: Sequence[Hit]) -> list[ContextLine]:
-    """Turns in order of worth; few of those that only resemble the question."""
-    lines: list[ContextLine] = []
-    unsure = 0
-    allowed = max(1, len(turns) // _UNSURE_SHARE)
-    for hit in turns:
-        if hit.confidence < 1:
-            unsure += 1
-            if unsure > allowed or not hit.routes:
-                continue
-        text = excerpt_line(hit, question)
-        if not text:
-            continue
-        lines.append(
-            ContextLine(
-                block="excerpts",
-                text=text,
-                scope=hit.scope,
-                event_ids=hit.event_ids,
-                status=hit.status,
-                confidence=hit.confidence,
-                occurred_at=hit.occurred_at,
-            )
-        )
-    return lines
-
-
-def _fill(
-    by_worth: Sequence[ContextLine], order: dict[int, int], lang: str, budget: int, count: Callable[[str], int]
-) -> list[ContextLine]:
-    """The lines that fit, in the order of the text. A line that does not fit is passed over: a shorter one may still."""
-    chosen: list[ContextLine] = []
-    headings: set[Block] = set()
-    spent = count(f"{OPEN}\n{CLOSE}")
-    for line in by_worth:
-        cost = count(f"{line.text}\n")
-        if line.block not in headings:
-            cost += count(f"{_heading(line.block, lang)}\n")
-        if spent + cost > budget:
-            continue
-        spent += cost
-        headings.add(line.block)
-        chosen.append(line)
-
-    def placed(lines: Sequence[ContextLine]) -> list[ContextLine]:
-        return sorted(lines, key=lambda line: (BLOCKS.index(line.block), order[id(line)]))
-
-    # Tokens of the parts need not add up to those of the whole: the whole is what counts.
-    while chosen and count(_text(placed(chosen), lang)) > budget:
-        chosen.pop()
-    return placed(chosen)
-
-
-def _heading(block: Block, lang: str) -> str:
-    return WORDS[lang][block]
-
-
-def _text(lines: Sequence[ContextLine], lang: str) -> str:
-    if not lines:
-        return ""
-    rows = [OPEN]
-    block = ""
-    for line in lines:
-        if line.block != block:
-            block = line.block
-            rows.append(_heading(line.block, lang))
-        rows.append(line.text)
-    return "\n".join([*rows, CLOSE])

@@ -8,9 +8,10 @@ import msgspec
 
 __all__ = ["BLOCKS", "Block", "ContextLine"]
 
-Block = Literal["rules", "changes", "excerpts", "open"]
-BLOCKS: tuple[Block, ...] = ("rules", "changes", "excerpts", "open")
-"""In the order of the text."""
+Block = Literal["rules", "facts", "changes", "excerpts", "open"]
+BLOCKS: tuple[Block, ...] = ("rules", "facts", "changes", "excerpts", "open")
+"""In the order of the text. `rules` holds the standing rules and the profile and does not depend on the question; `facts` what
+holds now of what is asked; `changes` how it came to be; `excerpts` what was said; `open` what has to be asked first."""
 
 
 class ContextLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,3 +29,5 @@ class ContextLine(msgspec.Struct, frozen=True, kw_only=True):
     form_id: str = ""
     slot: str = ""
     pending_id: str = ""
+    id: str = ""
+    """Of the memory that it shows, as `Hit.id`; an open question has its `pending_id`."""

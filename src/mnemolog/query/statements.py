@@ -1,21 +1,24 @@
 """The lines of a context that state something: what holds, how it came to be, and what still has to be asked. Each list is in
-an order that does not depend on the question, so that prompts share long beginnings."""
+an order that does not depend on the question, so that prompts share long beginnings, and no line says an old value without
+saying so."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ..processors.core.text import terms
+from ..schemas.observations import Evidence
 from ..schemas.registry import Registry
 from ..schemas.views import FormView, PendingView, SlotView, VersionView
-from .excerpts import harmless
-from .facts import Facts
 from .hits import Hit
-from .lines import ContextLine
+from .ids import memory_id
+from .lines import Block, ContextLine
+from .outdated import Old, marks
+from .sheets import Item, Sheet
 from .understand import Question
-from .wording import WORDS, day, filled, form_name, slot_label, slot_line, value_text
+from .wording import WORDS, category, day, filled, form_name, noted, slot_label, slot_line, value_text
 
-__all__ = ["changes", "open_questions", "profile"]
+__all__ = ["Voice", "changes", "open_questions", "standing"]
 
 _SURE = 0.6
 """Below this a value is marked as not certain."""
@@ -23,111 +26,145 @@ _MAX_CHANGES = 12
 _MAX_OPEN = 5
 
 
-def profile(facts: Sequence[Facts], slots: Sequence[Hit], registry: Registry, lang: str) -> list[tuple[int, ContextLine]]:
-    """Everything that stands now: (worth, line), 0 for rules and 1 for what the question asks for, 2 for the rest of the
-    user's own profile. Rules first, then the user, then other Forms by type, name and slot."""
-    wanted = {(hit.form_id, hit.slot) for hit in slots}
-    lines: list[tuple[int, ContextLine]] = []
-    for known in facts:
-        for form in sorted(known.forms, key=_place):
-            if form.status == "retired":
-                continue
-            for slot in form.slots:
-                worth = 0 if form.form_type == "rule" else 1 if (form.form_id, slot.slot) in wanted else 2
-                if worth < 2 or form.key == "self":
-                    lines.append((worth, _standing_line(form, slot, registry, lang)))
-    return lines
+class Voice:
+    """In which language lines are written, by which declarations, and whose they are where there are several scopes."""
+
+    def __init__(self, registry: Registry, lang: str, scopes: Sequence[str]) -> None:
+        self.registry = registry
+        self.lang = lang
+        self.words = WORDS[lang]
+        self._others = frozenset(scopes[1:])
+
+    def whose(self, scope: str) -> list[str]:
+        """The note that says whose a line is, for every scope but the first."""
+        return [self.words["of"].format(subject=scope.partition("/")[2])] if scope in self._others else []
+
+    def noted(self, text: str, first: str, when: str, *notes: str, scope: str) -> str:
+        """A line; `first` names the note that it is known again by."""
+        return noted(text, [self.words[first].format(day=day(when)), *notes, *self.whose(scope)], self.lang)
+
+    def marks(self, olds: Sequence[Old]) -> list[str]:
+        return marks(olds, self.registry, self.lang)
 
 
-def _place(form: FormView) -> tuple[bool, bool, str, str, str]:
-    return form.form_type != "rule", form.key != "self", form.form_type, form.key, form.form_id
+def standing(items: Sequence[Item], block: Block, voice: Voice) -> list[ContextLine]:
+    """What holds, in the order given."""
+    return [_standing_line(form, slot, block, voice) for form, slot in items]
 
 
-def _standing_line(form: FormView, slot: SlotView, registry: Registry, lang: str) -> ContextLine:
-    words = WORDS[lang]
+def _standing_line(form: FormView, slot: SlotView, block: Block, voice: Voice) -> ContextLine:
     scheduled = slot.status == "scheduled"
-    notes = [words["scheduled" if scheduled else "since"].format(day=day(slot.valid_from))]
-    if slot.confidence < _SURE:
-        notes.append(words["unsure"])
-    text = harmless(slot_line(registry, form, slot.slot, value_text(slot.value), lang))
+    unsure = [voice.words["unsure"]] if slot.confidence < _SURE else []
+    text = slot_line(voice.registry, form, slot.slot, value_text(slot.value), voice.lang)
     return ContextLine(
-        block="rules",
-        text=f"- {text} [{', '.join(notes)}]",
+        block=block,
+        text=voice.noted(text, "scheduled" if scheduled else "since", slot.valid_from, *unsure, scope=form.scope),
         scope=form.scope,
-        event_ids=list(dict.fromkeys(piece.turn_id for piece in slot.evidence)),
+        event_ids=_turns_of(slot.evidence),
         status="scheduled" if scheduled else "current",
         confidence=slot.confidence,
         occurred_at=slot.valid_from,
         form_id=form.form_id,
         slot=slot.slot,
+        id=memory_id("slot", form.scope, form.form_id, slot.slot, slot.version),
     )
 
 
 def changes(
-    facts: Sequence[Facts], slots: Sequence[Hit], events: Sequence[Hit], registry: Registry, lang: str
+    sheets: Sequence[Sheet], wanted: Collection[tuple[str, str]], events: Sequence[Hit], voice: Voice
 ) -> list[ContextLine]:
     """What replaced what, when and why, of the slots asked for, and what happened in the time asked about; oldest first."""
     lines: list[ContextLine] = []
-    wanted = {(hit.form_id, hit.slot) for hit in slots}
     told: set[tuple[str, str, str]] = set()
-    for known in facts:
-        for version in known.versions:
-            form = known.by_id.get(version.form_id)
-            if form is None or (version.form_id, version.slot) not in wanted or not _is_change(version, known):
+    for sheet in sheets:
+        for version in sheet.facts.versions:
+            form = sheet.facts.by_id.get(version.form_id)
+            if form is None or (version.form_id, version.slot) not in wanted or not _is_change(version, sheet):
                 continue
             told.update((version.form_id, version.slot, piece.turn_id) for piece in version.evidence)
-            lines.append(_change_line(form, version, registry, lang))
-    lines += [_event_line(hit) for hit in events if not any((hit.form_id, hit.slot, one) in told for one in hit.event_ids)]
+            lines.append(_change_line(form, version, sheet, voice))
+    lines += [
+        _event_line(hit, sheets, voice)
+        for hit in events
+        if not any((hit.form_id, hit.slot, one) in told for one in hit.event_ids)
+    ]
     lines.sort(key=lambda line: line.occurred_at)
     return lines[-_MAX_CHANGES:]
 
 
-def _is_change(version: VersionView, known: Facts) -> bool:
+def _is_change(version: VersionView, sheet: Sheet) -> bool:
     """Whether it tells more than that the slot has a value: it replaced or ended something, or has a reason."""
     if version.status in ("scheduled", "history"):
         return False
     replaced = version.before is not None or version.supersedes is not None or version.status == "retired"
-    return replaced or bool(version.cause) or len(known.history_of(version.form_id, version.slot)) > 1
+    return replaced or bool(version.cause) or len(sheet.history_of(version.form_id, version.slot)) > 1
 
 
-def _change_line(form: FormView, version: VersionView, registry: Registry, lang: str) -> ContextLine:
-    words = WORDS[lang]
+def _change_line(form: FormView, version: VersionView, sheet: Sheet, voice: Voice) -> ContextLine:
+    words = voice.words
     before, after = value_text(version.before), value_text(version.value)
     ended = version.status == "retired"
-    shape = words["ended"] if ended else words["changed"] if before else words["set"]
     text = filled(
-        shape,
+        words["end" if ended else "change" if before else "first"],
         {
-            "{day}": day(version.valid_from),
-            "{name}": form_name(form, lang),
-            "{slot}": slot_label(registry, version.form_type, version.slot, lang),
+            "{name}": form_name(form, voice.lang),
+            "{slot}": slot_label(voice.registry, version.form_type, version.slot, voice.lang),
             "{before}": (after or before) if ended else before,
             "{after}": after,
         },
     )
     if version.cause:
         text += filled(words["because"], {"{cause}": version.cause})
-    # A first value that stands no longer has no arrow to say so.
-    if not version.current and not ended and not before:
-        mark = words["superseded"].format(day=day(version.valid_to)) if version.valid_to else words["superseded_undated"]
-        text += f" [{mark}]"
     return ContextLine(
         block="changes",
-        text=f"- {harmless(text)}",
+        text=voice.noted(
+            text, _how(version, before, voice.registry), version.valid_from, *_end(form, version, words), scope=form.scope
+        ),
         scope=form.scope,
-        event_ids=list(dict.fromkeys(piece.turn_id for piece in version.evidence)),
+        event_ids=_turns_of(version.evidence),
         status="changed",
         confidence=version.confidence,
         occurred_at=version.valid_from,
         form_id=version.form_id,
         slot=version.slot,
+        id=memory_id("slot", form.scope, version.form_id, version.slot, version.version),
     )
 
 
-def _event_line(hit: Hit) -> ContextLine:
+def _how(version: VersionView, before: str, registry: Registry) -> str:
+    """The word for what happened: a decision is called one where somebody decided, which nobody does about a birthday."""
+    if version.status == "retired":
+        return "ended"
+    if version.reason == "corrected":
+        return "corrected"
+    if not before:
+        return "set"
+    form_type = registry.types.get(version.form_type)
+    person = form_type is not None and form_type.about == "person"
+    return "changed" if person and category(registry, version.form_type, version.slot) == "fact" else "decided"
+
+
+def _end(form: FormView, version: VersionView, words: dict[str, str]) -> list[str]:
+    """How long a value held that holds no longer; of one that came back only until when."""
+    if version.status == "retired" or version.value is None:
+        return []
+    if form.status == "retired":
+        return [words["retired"]]
+    if version.current:
+        return []
+    back = any(slot.slot == version.slot and slot.value.key == version.value.key for slot in form.slots)
+    if version.valid_to:
+        return [words["until" if back else "superseded"].format(day=day(version.valid_to))]
+    return [] if back else [words["superseded_undated"]]
+
+
+def _event_line(hit: Hit, sheets: Sequence[Sheet], voice: Voice) -> ContextLine:
+    text = hit.text.removeprefix(f"{day(hit.occurred_at)} ")
+    # What stands in front of an arrow says itself that it is over.
+    olds = [old for sheet in sheets for old in sheet.outdated.said_in(text.rpartition("→")[2])]
     return ContextLine(
         block="changes",
-        text=f"- {harmless(hit.text)}",
+        text=voice.noted(text, "happened", hit.occurred_at, *voice.marks(olds), scope=hit.scope),
         scope=hit.scope,
         event_ids=hit.event_ids,
         status="happened",
@@ -135,28 +172,34 @@ def _event_line(hit: Hit) -> ContextLine:
         occurred_at=hit.occurred_at,
         form_id=hit.form_id,
         slot=hit.slot,
+        id=hit.id,
     )
 
 
 def open_questions(
-    question: Question, pending: Sequence[PendingView], facts: Sequence[Facts], slots: Sequence[Hit]
+    question: Question,
+    pending: Sequence[PendingView],
+    wanted: Collection[tuple[str, str]],
+    sheets: Sequence[Sheet],
+    voice: Voice,
 ) -> list[ContextLine]:
     """Questions that touch what is asked, oldest first: what is pending is put as a question and never as a fact."""
     asked = frozenset(question.terms)
-    wanted = {(hit.form_id, hit.slot) for hit in slots}
-    scopes = {form.form_id: form.scope for known in facts for form in known.forms}
+    scopes = {form.form_id: form.scope for sheet in sheets for form in sheet.facts.forms}
     lines: list[ContextLine] = []
     for view in pending:
         words = frozenset(terms("\n".join([view.name, view.question, *(piece.quote for piece in view.evidence)])))
         named = (view.form_type, view.slot) in question.slots or (view.form_id, view.slot) in wanted
         if not (named or asked & words):
             continue
+        scope = scopes.get(view.form_id, "")
+        olds = [old for sheet in sheets for old in sheet.outdated.said_in(view.question)]
         lines.append(
             ContextLine(
                 block="open",
-                text=f"- {harmless(view.question)}",
-                scope=scopes.get(view.form_id, ""),
-                event_ids=list(dict.fromkeys(piece.turn_id for piece in view.evidence)),
+                text=voice.noted(view.question, "asked", view.opened_at, *voice.marks(olds), scope=scope),
+                scope=scope,
+                event_ids=_turns_of(view.evidence),
                 status="open",
                 confidence=view.confidence,
                 occurred_at=view.opened_at,
@@ -166,3 +209,7 @@ def open_questions(
             )
         )
     return lines[-_MAX_OPEN:]
+
+
+def _turns_of(evidence: Sequence[Evidence]) -> list[str]:
+    return list(dict.fromkeys(piece.turn_id for piece in evidence))

@@ -1,63 +1,96 @@
-"""How memory reads: one line for a slot, an old value, an event, in the language of the question. Content stands as it was
-said; only the words around it change."""
+"""How memory reads: one line for a slot, an old value, an event, each as what it is, in the language of the question. Content
+stands as it was said, on one line; only the words around it change."""
 
 from __future__ import annotations
 
 import re
+from typing import Literal
 
-from ..schemas.forms import FormType
+from ..processors.core.markers import NOTES, disarmed
 from ..schemas.registry import Registry
 from ..schemas.values import Value
 from ..schemas.views import FormView
 
-__all__ = ["WORDS", "day", "filled", "form_name", "one_line", "slot_label", "slot_line", "value_text"]
+__all__ = [
+    "WORDS",
+    "Category",
+    "category",
+    "day",
+    "filled",
+    "form_name",
+    "noted",
+    "one_line",
+    "slot_label",
+    "slot_line",
+    "value_text",
+]
+
+Category = Literal["rule", "preference", "plan", "fact"]
 
 WORDS: dict[str, dict[str, str]] = {
     "en": {
-        "rules": "What holds now:",
+        **NOTES["en"],
+        "rules": "Rules and profile:",
+        "facts": "What holds now:",
         "changes": "How it came to be:",
         "excerpts": "What was said:",
         "open": "Not confirmed, ask before relying on it:",
         "superseded": "no longer true since {day}",
         "superseded_undated": "no longer true",
         "partly": "partly ",
-        "scheduled": "from {day} on",
+        "until": "until {day}",
         "retired": "called off",
-        "since": "since {day}",
         "unsure": "not certain",
         "resembles": "only resembles the question",
+        "unchecked": "not checked against what holds now",
+        "of": "of {subject}",
+        "comma": ", ",
         "me": "user",
         "assistant": "assistant",
         "tool": "tool",
         "system": "system",
-        "changed": "{day} {name}: {slot} {before} → {after}",
-        "set": "{day} {name}: {slot} {after}",
-        "ended": "{day} {name}: {slot} {before} no longer",
+        "change": "{name}: {slot} {before} → {after}",
+        "first": "{name}: {slot} {after}",
+        "end": "{name}: {slot} {before} no longer",
         "because": " (because {cause})",
-        "line": "{name}: {slot}: {value}",
+        "excerpt": "{who}: {text}",
+        "fact": "{name}: {slot}: {value}",
+        "rule": "Rule ({slot}): {value}",
+        "rule_of": "Rule for {name} ({slot}): {value}",
+        "preference": "{name} (preference): {slot}: {value}",
+        "plan": "Plan ({name}): {slot} {value}",
     },
     "zh": {
-        "rules": "目前有效：",
+        **NOTES["zh"],
+        "rules": "规则与档案：",
+        "facts": "目前有效：",
         "changes": "变化经过：",
         "excerpts": "原话：",
         "open": "尚未确认，采用前请先询问：",
         "superseded": "自{day}起不再有效",
         "superseded_undated": "不再有效",
         "partly": "部分内容",
-        "scheduled": "自{day}起",
+        "until": "至{day}为止",
         "retired": "已取消",
-        "since": "自{day}",
         "unsure": "不确定",
         "resembles": "仅与问题相近",
+        "unchecked": "未与现状核对",
+        "of": "属于{subject}",
+        "comma": "，",
         "me": "用户",
         "assistant": "助手",
         "tool": "工具",
         "system": "系统",
-        "changed": "{day} {name}：{slot} {before} → {after}",
-        "set": "{day} {name}：{slot} {after}",
-        "ended": "{day} {name}：{slot} {before} 不再有效",
+        "change": "{name}：{slot} {before} → {after}",
+        "first": "{name}：{slot} {after}",
+        "end": "{name}：{slot} {before} 不再有效",
         "because": "（原因：{cause}）",
-        "line": "{name}：{slot}：{value}",
+        "excerpt": "{who}：{text}",
+        "fact": "{name}：{slot}：{value}",
+        "rule": "规则（{slot}）：{value}",
+        "rule_of": "规则（{name}，{slot}）：{value}",
+        "preference": "{name}（偏好）：{slot}：{value}",
+        "plan": "计划（{name}）：{slot}{value}",
     },
 }
 
@@ -96,12 +129,47 @@ def form_name(form: FormView, lang: str) -> str:
     return one_line(form.name or form.key) or form.form_type.replace("_", " ")
 
 
+def category(registry: Registry, form_type: str, slot: str) -> Category:
+    """What kind of thing a slot says: a standing order, a preference, part of a plan, or a fact."""
+    form = registry.types.get(form_type)
+    declared = form.slots.get(slot) if form is not None else None
+    if form is not None and (form.about == "scope" or (declared is not None and declared.decay == "rule")):
+        return "rule"
+    if form_type == "plan":
+        return "plan"
+    return "preference" if declared is not None and declared.decay == "preference" else "fact"
+
+
 def slot_line(registry: Registry, form: FormView, slot: str, value: str, lang: str) -> str:
-    """`Apollo: budget 5000 USD`, by the Form type's own template where it has one."""
-    declared: FormType | None = registry.types.get(form.form_type)
-    template = (declared.templates.get(lang) if declared is not None else None) or WORDS[lang]["line"]
+    """`Apollo: budget 5000 USD`, by the Form type's own template where it has one, else as what it is: a rule as a rule, a
+    preference as a preference, a plan as a plan."""
+    declared = registry.types.get(form.form_type)
+    kind = category(registry, form.form_type, slot)
+    template = declared.templates.get(lang, "") if declared is not None else ""
+    if not template or (
+        kind != "fact" and not _says_itself(template) and declared is Registry.load().types.get(form.form_type)
+    ):
+        named = kind == "rule" and (declared is None or declared.about != "scope")
+        template = WORDS[lang]["rule_of" if named else kind]
     label = slot_label(registry, form.form_type, slot, lang)
     return filled(template, {"{name}": form_name(form, lang), "{slot}": label, "{value}": value})
+
+
+def _says_itself(template: str) -> bool:
+    """Whether a template has words of its own. (Those of the built-in types that have none only set the punctuation.)"""
+    return any(char.isalpha() for char in _MARK.sub("", template))
+
+
+_MARK = re.compile(r"\{(?:name|slot|value)\}")
+
+
+def noted(text: str, notes: list[str], lang: str) -> str:
+    """A line of memory: `- text [note, note]`. The first note is one of `markers.NOTES`, by which the line is known again."""
+    body = [disarmed(one_line(note)).translate(_NO_BRACKETS) for note in notes if note]
+    return f"- {disarmed(one_line(text))} [{WORDS[lang]['comma'].join(body)}]"
+
+
+_NO_BRACKETS = str.maketrans("[]", "()")
 
 
 def filled(template: str, parts: dict[str, str]) -> str:
