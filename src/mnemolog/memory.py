@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 from .face.base import Id, Receipt, Rows
+from .face.fetching import Fetching
 from .face.operations import Operations
 from .face.ports import HomeLike
 from .face.reading import Reading
@@ -42,7 +43,7 @@ class _Options(TypedDict, total=False):
     record_recalls: bool
 
 
-class Memory(Writing, Reading, Operations):
+class Memory(Writing, Reading, Fetching, Operations):
     """A memory in one folder, in this process alone, or on servers.
 
     path: the folder (made where it does not exist); None keeps everything in this process and forgets it on `close`. servers:

@@ -183,6 +183,13 @@ class ReadModels:
             query = query.order_by(*(column.desc() for column in order)) if newest_first else query.order_by(*order)
             return [timeline_entry(row) for row in connection.execute(query.limit(limit))]
 
+    def entry(self, scope: Scope | str, entry_id: str) -> TimelineEntry | None:
+        """One entry of the timeline; None where there is none (or it is not shown)."""
+        with self.reading() as (connection, t):
+            mine = (t.timeline.c.scope_id == self.scope_number(connection, scope), t.timeline.c.entry_id == entry_id)
+            row = connection.execute(timeline_rows(t, self._shown(connection, t)).where(*mine).limit(1)).first()
+            return None if row is None else timeline_entry(row)
+
     def edges(self, scope: Scope | str, include_retired: bool = False) -> list[EdgeView]:
         """Relations between Forms, sorted by id."""
         with self.reading() as (connection, t):
@@ -230,10 +237,12 @@ class ReadModels:
             query = self._turns(connection, t, scope).where(t.turns.c.position > after_offset, t.turns.c.folded == 0)
             return [turn_view(row) for row in connection.execute(query.order_by(t.turns.c.position).limit(limit))]
 
-    def turn(self, scope: Scope | str, event_id: str) -> TurnView | None:
-        """The turn with that id (the first one, where two sources used the same)."""
+    def turn(self, scope: Scope | str, event_id: str, source: str | None = None) -> TurnView | None:
+        """The turn with that id (of that source; the first one, where two sources used the same and none is named)."""
         with self.reading() as (connection, t):
             query = self._turns(connection, t, scope).where(t.turns.c.event_id == event_id)
+            if source is not None:
+                query = query.where(t.turns.c.source == source)
             row = connection.execute(query.order_by(t.turns.c.position).limit(1)).first()
             return None if row is None else turn_view(row)
 
