@@ -27,7 +27,7 @@ ARGS ?=
 DATA ?=
 OUT ?= out
 
-.PHONY: help demo services services-down test test-deep chaos lint format types bench bench-servers eval wheel check clean remake
+.PHONY: help demo services services-down test test-deep chaos lint format types bench bench-servers eval fragmentation wheel check clean remake
 
 help: ## list the commands
 	@echo "usage: make COMMAND [PYTHON=python3.12]"
@@ -72,6 +72,9 @@ bench-servers: .venv/dev.stamp ## the same on Kafka and PostgreSQL; writes out/b
 eval: .venv/dev.stamp ## measure recall on data of your own: make eval DATA=dir
 	@if [ -z "$(DATA)" ]; then echo "eval: name the folder with the data: make eval DATA=dir" >&2; exit 2; fi
 	$(PY) benchmarks/eval_recall.py --data "$(DATA)" $(ARGS)
+
+fragmentation: .venv/dev.stamp ## what reaches the agent, beside plain retrieval, on dialogues of our own (DATA=dir: also task dialogues)
+	$(PY) benchmarks/fragmentation.py $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 wheel: .venv/dev.stamp ## build the sdist and the wheel into dist/
 	$(PY) -m build --outdir dist .

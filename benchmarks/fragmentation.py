@@ -198,7 +198,8 @@ def show(name: str, result: dict[str, Any]) -> None:
                 row.append(f"{given['figure']:.1f} ({given['good']}/{given['of']})" if given else "-")
             if over == "recorded":
                 target = TARGETS.get(measure)
-                row.append("" if target is None else f"{target:g} {'met' if result['targets_met'].get(measure) else 'MISSED'}")
+                met = result["targets_met"].get(measure)
+                row.append("" if target is None else f"{target:g} {'-' if met is None else 'met' if met else 'MISSED'}")
         published = PUBLISHED.get(measure)
         row.append("{:g} -> {:g}".format(*published) if published else "")
         rows.append(tuple(row))
