@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
 from ... import __version__
 from ...memory import Memory
@@ -16,6 +17,7 @@ from .document import document
 from .edge import Edge
 from .keys import KeyRing
 from .limits import Limits
+from .mcp_mount import PATH, mcp_of
 from .operating import router as operating
 from .problems import FieldProblem, ProblemError, problem_of, problem_response
 from .reading import router as reading
@@ -41,10 +43,12 @@ def create_app(memory: Memory, keys: KeyRing | None, *, limits: Limits | None = 
     caller's to close, after the application has ended.
     """
     service = Service(memory, keys, limits=limits, tenant=tenant)
+    endpoint = mcp_of(service)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        yield
+        async with endpoint.run():
+            yield
         service.close()
 
     app = FastAPI(
@@ -60,6 +64,7 @@ def create_app(memory: Memory, keys: KeyRing | None, *, limits: Limits | None = 
     app.state.service = service
     for router in (writing, reading, operating):
         app.include_router(router)
+    app.router.routes.append(Route(PATH, endpoint=endpoint))
     app.add_middleware(Edge, service=service)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)

@@ -22,7 +22,7 @@ __all__ = ["Edge"]
 
 _log = logging.getLogger("mnemolog.http")
 
-_GUARDED = "/v1/"
+_GUARDED = ("/v1/", "/mcp")
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import anyio.to_thread
 import mcp_types as types
 import msgspec
 from mcp.server.lowlevel.server import Server
@@ -17,18 +16,19 @@ from mcp.shared.exceptions import MCPError
 from ... import __version__
 from ...schemas.errors import InvalidInput, MnemologError, Unavailable
 from ...schemas.scope import check_name
-from .mcp_asker import Asker, Context, agent_of
+from .mcp_asker import Asker, Context, Run, agent_of, run_in_thread
 from .mcp_reading import get_prompt, list_prompts, list_resources, list_templates, read_resource
 from .mcp_shapes import object_schema
 from .mcp_tools import INSTRUCTIONS, TOOLS, Tool, Whose
+from .workers import Overloaded
 
 __all__ = ["server_of"]
 
 _log = logging.getLogger("mnemolog.mcp")
 
 
-def server_of(asker: Callable[[Context], Asker]) -> Server[Any]:
-    """A server whose tools work for whomever `asker` says that a request is from."""
+def server_of(asker: Callable[[Context], Asker], *, run: Run = run_in_thread) -> Server[Any]:
+    """A server whose tools work for whomever `asker` says that a request is from; `run` calls the memory, in a thread."""
 
     async def list_tools(context: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         who = asker(context)
@@ -42,9 +42,11 @@ def server_of(asker: Callable[[Context], Asker]) -> Server[Any]:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:100]!r}; there are {known}")
         try:
             whose, given = _understood(who, tool, dict(params.arguments or {}), agent_of(context))
-            result = await anyio.to_thread.run_sync(partial(tool.run, whose, given))
+            result = await run(partial(tool.run, whose, given))
         except MnemologError as error:
             return _failed(_advice(error))
+        except Overloaded:
+            return _failed("the memory is busy and nothing was done: try again in a moment")
         except Exception:
             _log.exception("tool %s failed", tool.name)
             return _failed("this failed for a reason that is not yours to mend; the server's log has it. Go on without it.")
@@ -60,13 +62,13 @@ def server_of(asker: Callable[[Context], Asker]) -> Server[Any]:
         return list_templates(asker(context))
 
     async def read(context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        return await read_resource(asker(context), context, str(params.uri))
+        return await read_resource(asker(context), context, run, str(params.uri))
 
     async def prompts(context: Context, _params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         return list_prompts(asker(context))
 
     async def prompt(context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        return await get_prompt(asker(context), context, params.name, dict(params.arguments or {}))
+        return await get_prompt(asker(context), context, run, params.name, dict(params.arguments or {}))
 
     return Server(
         "mnemolog",

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, TypeVar
 
+import anyio.to_thread
 from mcp.server.context import ServerRequestContext
 
 from ...memory import Memory
 from ...schemas.errors import InvalidInput
 from ...schemas.scope import check_name
 
-__all__ = ["Asker", "Context", "agent_of"]
+__all__ = ["Asker", "Context", "Run", "agent_of", "run_in_thread"]
+
+T = TypeVar("T")
 
 Context = ServerRequestContext[Any, Any]
 """One request."""
@@ -25,6 +29,17 @@ class Asker(NamedTuple):
     session: str
     reads: bool = True
     writes: bool = True
+
+
+class Run(Protocol):
+    """Calls a function in a thread."""
+
+    async def __call__(self, work: Callable[[], T], /) -> T: ...
+
+
+async def run_in_thread(work: Callable[[], T], /) -> T:
+    """In a thread of the event loop's own."""
+    return await anyio.to_thread.run_sync(work)
 
 
 def agent_of(context: Context) -> str:

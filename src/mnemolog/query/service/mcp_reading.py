@@ -6,14 +6,14 @@ from __future__ import annotations
 from functools import partial
 from urllib.parse import unquote
 
-import anyio.to_thread
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from ...schemas.errors import Busy, Closed, MnemologError, Unavailable
 from ...schemas.scope import check_name
-from .mcp_asker import Asker, agent_of
+from .mcp_asker import Asker, Run, agent_of
 from .mcp_asker import Context as Request
+from .workers import Overloaded
 
 __all__ = ["get_prompt", "list_prompts", "list_resources", "list_templates", "read_resource"]
 
@@ -42,14 +42,14 @@ def list_templates(who: Asker) -> types.ListResourceTemplatesResult:
     return types.ListResourceTemplatesResult(resource_templates=[template])
 
 
-async def read_resource(who: Asker, request: Request, uri: str) -> types.ReadResourceResult:
+async def read_resource(who: Asker, request: Request, run: Run, uri: str) -> types.ReadResourceResult:
     """The text of the profile. Raises MCPError for another URI."""
     subject = who.subject if uri == _URI else None
     if who.subject is None and uri.startswith(f"{_URI}/"):
         subject = unquote(uri.removeprefix(f"{_URI}/"))
     if subject is None or not who.reads:
         raise MCPError(types.INVALID_PARAMS, f"Unknown resource: {uri[:200]!r}", {"uri": uri})
-    text = await _known(who, request, subject, "")
+    text = await _known(who, request, run, subject, "")
     return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)])
 
 
@@ -69,7 +69,7 @@ def list_prompts(who: Asker) -> types.ListPromptsResult:
     return types.ListPromptsResult(prompts=[prompt])
 
 
-async def get_prompt(who: Asker, request: Request, name: str, arguments: dict[str, str]) -> types.GetPromptResult:
+async def get_prompt(who: Asker, request: Request, run: Run, name: str, arguments: dict[str, str]) -> types.GetPromptResult:
     """The message with what is known before it. Raises MCPError for another prompt, or arguments that do not fit."""
     if name != _PROMPT or not who.reads:
         raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {name[:100]!r}; there is {_PROMPT}")
@@ -77,12 +77,12 @@ async def get_prompt(who: Asker, request: Request, name: str, arguments: dict[st
     if set(arguments) != known or not arguments["message"].strip():
         raise MCPError(types.INVALID_PARAMS, f"{_PROMPT} takes: {', '.join(sorted(known))}")
     message = arguments["message"]
-    text = await _known(who, request, who.subject or arguments["subject"], message)
+    text = await _known(who, request, run, who.subject or arguments["subject"], message)
     content = types.TextContent(type="text", text=f"{text}\n\n{message}" if text else message)
     return types.GetPromptResult(description="Ask with memory", messages=[types.PromptMessage(role="user", content=content)])
 
 
-async def _known(who: Asker, request: Request, subject: str, query: str) -> str:
+async def _known(who: Asker, request: Request, run: Run, subject: str, query: str) -> str:
     """The context for a question; for none what holds whatever is asked. Raises MCPError."""
     try:
         check_name("subject", subject)
@@ -94,8 +94,8 @@ async def _known(who: Asker, request: Request, subject: str, query: str) -> str:
             agent_id=agent_of(request),
             session=who.session,
         )
-        return str(await anyio.to_thread.run_sync(read))
-    except (Unavailable, Busy, Closed) as error:
+        return str(await run(read))
+    except (Unavailable, Busy, Closed, Overloaded) as error:
         raise MCPError(types.INTERNAL_ERROR, str(error)) from None
     except MnemologError as error:
         raise MCPError(types.INVALID_PARAMS, str(error)) from None

@@ -4,7 +4,7 @@ protocol is ever written to stdout; over HTTP a page of a stranger's site cannot
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,7 +32,7 @@ _LOCAL = TransportSecuritySettings(
     allowed_hosts=["127.0.0.1:*", "localhost:*", "[::1]:*"],
     allowed_origins=["http://127.0.0.1:*", "http://localhost:*", "http://[::1]:*"],
 )
-_BEHIND_KEYS = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+_BEHIND_A_DOOR = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 
 
 def serve_stdio(memory: Memory, subject: str | None) -> None:
@@ -49,7 +49,7 @@ def serve_stdio(memory: Memory, subject: str | None) -> None:
 
 def local_app(memory: Memory, subject: str | None) -> Starlette:
     """Streamable HTTP at /mcp for whoever is on this machine, without keys: only requests to a local address are answered."""
-    endpoint = McpEndpoint(server_of(lambda context: Asker(memory, subject, session_of(context))), keys=False)
+    endpoint = McpEndpoint(server_of(lambda context: Asker(memory, subject, session_of(context))))
 
     @asynccontextmanager
     async def running(_: Starlette) -> AsyncIterator[None]:
@@ -66,12 +66,12 @@ def session_of(context: Context) -> str:
 
 
 class McpEndpoint:
-    """An ASGI application for one path. keys: whether somebody else has checked a key before; its id is then in the request's
-    state as `key_id`, and a session is only continued with the key that began it."""
+    """An ASGI application for one path. owner: whose a request is, where somebody else has let the caller in before; a session
+    is then only continued by whoever began it. Without it only requests to this machine's own address are answered."""
 
-    def __init__(self, server: Server[Any], *, keys: bool) -> None:
-        self._keys = keys
-        self._manager = StreamableHTTPSessionManager(server, security_settings=_BEHIND_KEYS if keys else _LOCAL)
+    def __init__(self, server: Server[Any], *, owner: Callable[[Scope], str] | None = None) -> None:
+        self._owner = owner
+        self._manager = StreamableHTTPSessionManager(server, security_settings=_LOCAL if owner is None else _BEHIND_A_DOOR)
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
@@ -80,12 +80,11 @@ class McpEndpoint:
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = Headers(scope=scope)
-        origin = headers.get("origin")
-        if self._keys and origin is not None and urlsplit(origin).netloc != headers.get("host"):
-            await PlainTextResponse("this origin may not ask", 403)(scope, receive, send)
-            return
-        if self._keys:
-            token = AccessToken(token="", client_id=scope["state"]["key_id"], scopes=[])
-            scope["user"] = AuthenticatedUser(token)
+        if self._owner is not None:
+            headers = Headers(scope=scope)
+            origin = headers.get("origin")
+            if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+                await PlainTextResponse("pages of another origin may not ask", 403)(scope, receive, send)
+                return
+            scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=self._owner(scope), scopes=[]))
         await self._manager.handle_request(scope, receive, send)
