@@ -27,6 +27,8 @@ from .settings import Servers
 if TYPE_CHECKING:
     from .home_servers import ServerHome
     from .processors.core.ports import Embedder, Extractor
+    from .query.rerank import Reranker
+    from .query.understand import QuestionReader
     from .replay.rebuild import RebuildReport
     from .replay.verify import VerifyReport
     from .schemas.access import View
@@ -41,6 +43,8 @@ class _Options(TypedDict, total=False):
     form_types: str | PathLike[str] | Sequence[str | PathLike[str]]
     read_timeout: float
     record_recalls: bool
+    question_reader: QuestionReader | None
+    reranker: Reranker | None
 
 
 class Memory(Writing, Reading, Fetching, Operations):
@@ -51,7 +55,8 @@ class Memory(Writing, Reading, Fetching, Operations):
     memories; extractor: what understands turns (default: offline, English and Chinese); embedder: text to vectors (default:
     multilingual, offline; False: keyword search only); form_types: a folder of YAML Form types beside the built-in ones;
     read_timeout: seconds that a read waits for whoever processes; record_recalls: whether it is recorded which memories were
-    given for which question.
+    given for which question; question_reader, reranker: models that may understand a question better, and order what was found
+    (`query.understand.QuestionReader`, `query.rerank.Reranker`): where they fail or are late, answers are as without them.
 
     Several threads may share one Memory; several processes may open one folder: one of them processes, all of them write
     and read. Raises FolderError for a folder that cannot be used, InvalidInput for a Form type that cannot be read; for servers
@@ -69,6 +74,8 @@ class Memory(Writing, Reading, Fetching, Operations):
         form_types: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
         read_timeout: float = 30.0,
         record_recalls: bool = True,
+        question_reader: QuestionReader | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
         Scope(tenant, "check")
         folders = [form_types] if isinstance(form_types, str | PathLike) else form_types
@@ -80,6 +87,7 @@ class Memory(Writing, Reading, Fetching, Operations):
                 given, "goes with a memory of this machine", "leave it out, or `servers`: there the workers decide"
             )
         self._tenant = tenant
+        self._question_reader, self._reranker = question_reader, reranker
         paths = [Path(folder) for folder in folders]
         self._home: HomeLike
         if servers is None:
@@ -112,6 +120,7 @@ class Memory(Writing, Reading, Fetching, Operations):
 
         seen = SeenMemory(self._home, view, self._tenant if tenant is None else Scope(tenant, "check").tenant)
         seen._recorder = self._recorder
+        seen._question_reader, seen._reranker = self._question_reader, self._reranker
         return seen
 
     def __enter__(self) -> Memory:

@@ -107,13 +107,13 @@ def test_scopes_do_not_leak(anywhere: Memory) -> None:
     anywhere.add("I live in Rome.", user_id="1", tenant="other")
     assert shown(anywhere, "home", "1") == ["Lisbon"]
     assert shown(anywhere, "home", "2") == ["Porto"]
-    assert [hit.text for hit in anywhere.search("Where do I live?", user_id="2") if hit.kind == "turn"] == ["I live in Porto."]
+    assert [hit.text for hit in anywhere.search("Where do I live?", user_id="2", kinds=["turn"])] == ["I live in Porto."]
     assert anywhere.forms(user_id="3") == []
 
 
 def test_the_names_of_other_libraries_are_understood(anywhere: Memory) -> None:
     anywhere.add("I live in Lisbon.", user_id=42, agent_id="helper", run_id="r1")
-    (hit,) = [hit for hit in anywhere.search("Lisbon", subject="user:42") if hit.kind == "turn"]
+    (hit,) = anywhere.search("Lisbon", subject="user:42", kinds=["turn"])
     assert hit.session == "r1"
     anywhere.add("I live in Porto.", agent_id="helper")
     assert [form.slots[0].value.shown for form in anywhere.forms(subject="agent:helper")] == ["Porto"]

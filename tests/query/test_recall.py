@@ -9,6 +9,7 @@ import pytest
 
 from mnemolog.adapters.embedders.use import UseEmbedder
 from mnemolog.adapters.vectors.scan import ScanVectors
+from mnemolog.query.ids import memory_id
 from mnemolog.query.recall import Hit, Recall
 from mnemolog.schemas.errors import InvalidInput
 from query.memory import START, HashingEmbedder, Lists, event, form, pending, recall_over, slot, version
@@ -67,15 +68,30 @@ def test_old_values_come_only_when_asked_for_and_always_marked(lists: Lists) -> 
     question = "What is the budget of Apollo?"
     assert not [hit for hit in recall.search([ME], question, now=NOW) if hit.kind == "slot" and hit.status != "current"]
     old = [hit for hit in recall.search([ME], question, now=NOW, include_history=True) if hit.status == "superseded"]
-    assert [hit.kind for hit in old] == ["slot", "turn"]
+    assert [hit.kind for hit in old] == ["slot"]
+    assert old[0].also == [memory_id("turn", ME, "mnemolog", "b1")]
     assert "4000 euros [no longer true since 2026-05-10]" in old[0].text
     assert recall.search([ME], "What was the budget of Apollo before?", now=NOW)[1].status == "superseded"
 
 
 def test_a_turn_that_states_an_old_value_is_marked(lists: Lists) -> None:
-    hits = recall_over(lists).search([ME], "budget", now=NOW, kinds=("turn",))
+    hits = recall_over(lists).search([ME], "budget", now=NOW, kinds=("turn",), include_history=True)
     assert {hit.event_ids[0]: hit.status for hit in hits}["b1"] == "superseded"
     assert {hit.event_ids[0]: hit.status for hit in hits}["b2"] == "said"
+
+
+def test_a_turn_whose_value_is_replaced_is_left_out_beside_what_replaced_it(lists: Lists) -> None:
+    found = recall_over(lists).search([ME], "budget", now=NOW, kinds=("turn",), trace=True)
+    assert "b1" not in [one for hit in found for one in hit.event_ids]
+    assert found.trace is not None
+    assert [(cut.id, cut.why) for cut in found.trace.cut if "b1" in cut.id] == [
+        (memory_id("turn", ME, "mnemolog", "b1"), "its values are replaced, and what replaced them is here")
+    ]
+    # Alone it is better than nothing, and says that it is old.
+    for at in (1, 2, 3):
+        del lists.turns[ME][at]
+    lists.changes += 1
+    assert [hit.status for hit in recall_over(lists).search([ME], "budget", now=NOW, kinds=("turn",))] == ["superseded"]
 
 
 def test_a_turn_of_which_a_part_is_old_is_marked_too(lists: Lists) -> None:
@@ -124,6 +140,7 @@ def test_what_is_hidden_later_is_gone_at_once(lists: Lists) -> None:
     recall = recall_over(lists)
     assert recall.search([ME], "weather", now=NOW)[0].event_ids == ["w1"]
     del lists.turns[ME][1]
+    lists.changes += 1
     assert "w1" not in [one for hit in recall.search([ME], "weather", now=NOW) for one in hit.event_ids]
 
 
@@ -225,7 +242,7 @@ def test_hostile_questions_get_an_answer_or_none(lists: Lists, question: str) ->
 def test_ties_keep_the_order_of_the_log() -> None:
     lists = Lists()
     for at in range(30):
-        lists.say(ME, "the same words", session=f"s{at}", event_id=f"t{at:02d}")
+        lists.say(ME, "the same words", session=f"s{at}", speaker=f"s{at}", event_id=f"t{at:02d}")
     recall = recall_over(lists)
     expected = [f"t{at:02d}" for at in range(10)]
     for _ in range(3):

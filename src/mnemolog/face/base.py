@@ -20,7 +20,10 @@ from .ports import HomeLike
 from .recorder import Recorder
 
 if TYPE_CHECKING:
+    from ..query.rerank import Reranker
     from ..query.trace import Trace
+    from ..query.understand import QuestionReader
+    from .several import Several
 
 __all__ = ["Face", "Id", "Receipt", "Rows"]
 
@@ -68,6 +71,9 @@ class Face:
     _source: str = DEFAULT_SOURCE
     """Of what is written where no source is named."""
     _recorder: Recorder
+    _question_reader: QuestionReader | None = None
+    _reranker: Reranker | None = None
+    _several: Several | None = None
 
     def _scope(self, tenant: str | None, subject: str | None, user_id: Id | None, agent_id: Id | None = None) -> Scope:
         return Scope(self._tenant if tenant is None else tenant, resolve_subject(subject, user_id, agent_id))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from ..producers.turns import TimeLike
 from ..schemas.clean import check_text
 from ..schemas.errors import InvalidInput
+from ..schemas.scope import Scope
 from ..schemas.times import parse_time
 from ..schemas.views import EdgeView, FormView, PendingView, SummaryView, TimelineEntry, VersionView
 from .base import Id, Rows
@@ -16,9 +18,16 @@ from .recalling import Recalling, given_hits, given_lines
 
 if TYPE_CHECKING:
     from ..query.context import Context
-    from ..query.recall import Hit
+    from ..query.hits import Hit, HitKind
+    from ..query.profiles import Profile
+    from ..query.recall import Recall
 
-__all__ = ["Reading"]
+__all__ = ["MOST_SCOPES", "MOST_SECONDS", "Reading"]
+
+MOST_SCOPES = 32
+"""Subjects beside the first that one question may be about."""
+MOST_SECONDS = 600.0
+"""The longest time budget."""
 
 
 class Reading(Recalling):
@@ -33,31 +42,51 @@ class Reading(Recalling):
         agent_id: Id | None = None,
         run_id: Id | None = None,
         session: str | None = None,
+        also: Sequence[str] = (),
         limit: int | None = None,
         history: bool = False,
+        kinds: Sequence[HitKind] | None = None,
+        profile: str | Profile | None = None,
         now: TimeLike | None = None,
+        time_budget: float | None = None,
+        trace: bool = False,
         wait: bool = True,
         tenant: str | None = None,
     ) -> Rows[Hit]:
-        """The memories that bear on `query`, best first: slots, events and raw turns, each with its sources.
+        """The memories that bear on `query`, best first: slots, events, weeks and raw turns, each with its sources.
 
-        limit: how many at most (default: 3..20 by the kind of question); history: past values too, marked; now: the time
-        that "last week" is counted from. With `wait=False` nothing is processed first; `.behind` says how much is missing.
-        agent_id and session (or run_id): who asks, for the record that `.recall_id` names.
+        also: further subjects whose memories are looked through, such as `project:apollo`; limit: how many at most (default:
+        5..20 by the kind of question); history: past values too, marked; kinds: of slot, event, summary, turn (default: all);
+        profile: what orders them, the name of one or your own (`query.profiles`); now: the time that "last week" is counted
+        from; time_budget: seconds for finding (default: 0.2, more for the first question about a scope), what is not there by
+        then is named in `.missing`; trace: `.trace` tells how the answer came about. With `wait=False` nothing is processed
+        first; `.behind` says how much is missing. agent_id and session (or run_id): who asks, for the record that `.recall_id`
+        names.
         """
-        scope = self._scope(tenant, subject, user_id, agent_id)
-        behind = self._home.catch_up(str(scope), wait=wait, index=True)
-        wanted, moment, recall = _positive("limit", limit), self._now(now), self._home.recall_of(scope)
-        with self._home.store_of(scope).snapshot():
-            found = recall.search([str(scope)], _query(query), limit=wanted, now=moment, include_history=history)
+        asked = self._asked(tenant, subject, user_id, agent_id, also, limit, profile, time_budget, now, wait=wait)
+        found = asked.recall.search(
+            asked.scopes,
+            _query(query),
+            limit=limit,
+            now=asked.now,
+            include_history=history,
+            kinds=_kinds(kinds),
+            profile=asked.profile,
+            time_budget=time_budget,
+            trace=trace,
+            reader=self._question_reader,
+            reranker=self._reranker,
+        )
+        behind = asked.behind
         noted = self._note(
             "search",
-            [scope],
+            asked.scopes,
             _query(query),
             given_hits(found.hits),
             agent_id=agent_id,
             session=session,
             run_id=run_id,
+            profile=asked.profile.name,
             missing=found.missing,
             behind=behind,
         )
@@ -72,34 +101,81 @@ class Reading(Recalling):
         agent_id: Id | None = None,
         run_id: Id | None = None,
         session: str | None = None,
+        also: Sequence[str] = (),
         budget: int = 2000,
         limit: int | None = None,
+        profile: str | Profile | None = None,
         now: TimeLike | None = None,
+        time_budget: float | None = None,
+        trace: bool = False,
         wait: bool = True,
         tenant: str | None = None,
     ) -> Context:
         """What to put before the agent: `str()` of it is the prompt text, at most `budget` tokens of the embedder's tokenizer.
 
-        Rules and profile first, then how things came to be, then excerpts; `.lines` say where each line comes from.
+        Rules and profile first, then how things came to be, then excerpts; `.lines` say where each line comes from. The rest
+        is as in `search`.
         """
-        scope = self._scope(tenant, subject, user_id, agent_id)
-        behind = self._home.catch_up(str(scope), wait=wait, index=True)
-        tokens, wanted, moment = _positive("budget", budget) or 0, _positive("limit", limit), self._now(now)
-        recall = self._home.recall_of(scope)
-        with self._home.store_of(scope).snapshot():
-            found = recall.context([str(scope)], _query(query), budget=tokens, limit=wanted, now=moment, behind=behind)
+        _positive("budget", budget)
+        asked = self._asked(tenant, subject, user_id, agent_id, also, limit, profile, time_budget, now, wait=wait)
+        behind = asked.behind
+        found = asked.recall.context(
+            asked.scopes,
+            _query(query),
+            budget=budget,
+            limit=limit,
+            now=asked.now,
+            behind=behind,
+            profile=asked.profile,
+            time_budget=time_budget,
+            trace=trace,
+            reader=self._question_reader,
+            reranker=self._reranker,
+        )
         noted = self._note(
             "context",
-            [scope],
+            asked.scopes,
             _query(query),
             given_lines(found),
             agent_id=agent_id,
             session=session,
             run_id=run_id,
+            profile=asked.profile.name,
+            missing=found.missing,
             tokens=found.tokens,
             behind=behind,
         )
         return msgspec.structs.replace(found, recall_id=noted)
+
+    def _asked(
+        self,
+        tenant: str | None,
+        subject: str | None,
+        user_id: Id | None,
+        agent_id: Id | None,
+        also: Sequence[str],
+        limit: int | None,
+        profile: str | Profile | None,
+        time_budget: float | None,
+        now: TimeLike | None,
+        *,
+        wait: bool,
+    ) -> _Asked:
+        """Checks what a question is asked with, and brings the scopes up to date."""
+        from ..query.profiles import profile_of
+
+        scope = self._scope(tenant, subject, user_id, agent_id)
+        scopes = list(dict.fromkeys([scope, *(self._scope(tenant, name, None) for name in _subjects(also))]))
+        _positive("limit", limit)
+        order = profile_of(profile)
+        _seconds(time_budget)
+        moment = None if now is None else self._now(now)
+        behind = sum(self._home.catch_up(str(one), wait=wait, index=True) for one in scopes)
+        if self._several is None:
+            from .several import Several
+
+            self._several = Several(self._home.recall_of, self._home.registry)
+        return _Asked(scopes, order, moment, behind, self._several.recall_of(scopes))
 
     def forms(
         self,
@@ -201,6 +277,42 @@ class Reading(Recalling):
         scope = str(self._scope(tenant, subject, user_id))
         behind = self._home.catch_up(scope, wait=wait)
         return Rows(self._home.store_of(scope).edges(scope), behind)
+
+
+class _Asked(NamedTuple):
+    scopes: list[Scope]
+    profile: Profile
+    now: str | None
+    behind: int
+    recall: Recall
+
+
+def _subjects(also: object) -> Sequence[str]:
+    if isinstance(also, str) or not isinstance(also, Sequence) or not all(isinstance(name, str) for name in also):
+        raise InvalidInput("also", "must be a list of subjects", 'give ["project:apollo"]')
+    if len(also) > MOST_SCOPES:
+        raise InvalidInput("also", f"names {len(also)} subjects, more than {MOST_SCOPES}", "ask in several questions")
+    return also
+
+
+def _kinds(kinds: object) -> Sequence[HitKind]:
+    from ..query.recall import KINDS
+
+    if kinds is None:
+        return KINDS
+    if isinstance(kinds, str) or not isinstance(kinds, Sequence) or not kinds:
+        raise InvalidInput("kinds", "must be a list of kinds", "of " + ", ".join(KINDS))
+    for kind in kinds:
+        if kind not in KINDS:
+            raise InvalidInput("kinds", f"{kind!r} is no kind of memory", "give some of " + ", ".join(KINDS))
+    return [kind for kind in KINDS if kind in kinds]
+
+
+def _seconds(value: object) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MOST_SECONDS:
+        raise InvalidInput("time_budget", f"{value!r} is not a number of seconds above 0 and up to {MOST_SECONDS:g}")
 
 
 def _query(query: object) -> str:

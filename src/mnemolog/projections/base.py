@@ -16,10 +16,11 @@ import sqlalchemy as sa
 from ..schemas.errors import NewerVersion, UnknownLog
 from ..schemas.scope import Scope
 from .dialect import Database, insert_new, upsert
+from .postgres import run_text, schema_of
 from .statements import Statements
 from .tables import PREFIX, PROJECTED, SCHEMA_VERSION, Tables, active_versions, create, scopes, store_meta, tables, vectors
 
-__all__ = ["CHUNK", "Cursor", "StoreBase"]
+__all__ = ["CHUNK", "Cursor", "StoreBase", "read_numbers"]
 
 CHUNK = 500
 """Keys per IN list."""
@@ -52,7 +53,8 @@ class StoreBase:
         self._database = Database(database, schema=schema, durable=durable)
         self._expected_log = log_id
         self._ready = False
-        self._empty: Database | None = None
+        self._empty: list[Database] = []
+        self._emptying = threading.Lock()
         self._scope_ids: dict[str, int] = {}
         self._lost = 0
         self._local = threading.local()
@@ -86,8 +88,10 @@ class StoreBase:
 
     def close(self) -> None:
         self._database.close()
-        if self._empty is not None:
-            self._empty.close()
+        with self._emptying:
+            for empty in self._empty:
+                empty.close()
+            self._empty.clear()
 
     def __enter__(self) -> Self:
         return self
@@ -127,11 +131,14 @@ class StoreBase:
     @contextmanager
     def writing(self, version: int | None = None) -> Iterator[tuple[sa.Connection, Tables]]:
         """One atomic write to the live tables (or to those of `version`), which are made where they are missing."""
-        with self._database.writing() as connection:
+        with self._database.writing(_LIVE_FIRST if version is None else "") as connection:
+            told = self._database.told()
             if not self._check(connection):
                 self._create(connection)
             self._local.numbered = {}
-            yield connection, tables(self._live(connection) if version is None else version)
+            if version is None:
+                version = int(told[0][0] or 0) if told else self._live(connection)
+            yield connection, tables(version)
         # Only now is it certain that they stay.
         self._scope_ids.update(self._local.numbered)
         self._ready = True
@@ -188,12 +195,16 @@ class StoreBase:
             tables(before).metadata.drop_all(connection)
 
     def _nothing(self) -> Database:
-        if self._empty is None:
+        # One for each thread: a database in memory serves one transaction at a time, and a snapshot may last.
+        empty: Database | None = getattr(self._local, "empty", None)
+        if empty is None:
             empty = Database(":memory:")
             with empty.writing() as connection:
                 create(connection, 1)
-            self._empty = empty
-        return self._empty
+            self._local.empty = empty
+            with self._emptying:
+                self._empty.append(empty)
+        return empty
 
     @staticmethod
     def _meta(connection: sa.Connection) -> dict[str, str]:
@@ -265,7 +276,7 @@ class StoreBase:
     @staticmethod
     def read_offsets(connection: sa.Connection, current: Tables) -> dict[str, int]:
         """`changes`, `dynamics` and `summaries`: where each topic goes on; 0 at the start."""
-        stored = _pairs(connection, sa.select(current.offsets.c.name, current.offsets.c.value))
+        stored = read_numbers(connection, current.offsets)
         return {name: stored.get(name, 0) for name in OFFSETS}
 
     def heads(self, version: int | None = None) -> dict[str, str]:
@@ -374,10 +385,19 @@ class StoreBase:
         connection.execute(upsert(active_versions, self._dialect), [{"projection": MEMORY, "version": version}])
 
 
+def read_numbers(connection: sa.Connection, table: sa.Table) -> dict[str, int]:
+    """The rows of a table of names and values. They are read at every step."""
+    if connection.dialect.name == "postgresql":
+        query = f"SELECT name, value FROM {schema_of(connection)}.{table.name}"  # noqa: S608 - both are names of ours
+        return dict(run_text(connection, query, {}).fetchall())
+    return _pairs(connection, sa.select(table.c.name, table.c.value))
+
+
 def _pairs(connection: sa.Connection, query: sa.Executable) -> dict[str, Any]:
     return {key: value for key, value in connection.execute(query).all()}  # noqa: C416 - rows are no pairs to a type checker
 
 
+_LIVE_FIRST = "SELECT version FROM {schema}.rm_active_versions WHERE projection = 'memory'"
 _LIVE = sa.select(active_versions.c.version).where(active_versions.c.projection == sa.bindparam("projection"))
 
 

@@ -23,7 +23,7 @@ from sqlalchemy.pool import StaticPool
 from ..schemas.errors import Busy, Closed, MnemologError, NotOurs, ReadOnly
 from ..schemas.storage import storage_error
 from .columns import conflict_key
-from .postgres import DEFAULT_SCHEMA, LOCK_SECONDS, Server, advisory_number, check_schema, join, pipelined
+from .postgres import DEFAULT_SCHEMA, LOCK_SECONDS, Server, advisory_number, begin_with, check_schema, join
 
 __all__ = ["Database", "Update", "insert_new", "on_conflict", "upsert"]
 
@@ -58,7 +58,7 @@ class Database:
         self._guard: threading.RLock | None = None
         self._made = False
         self._durable = durable
-        self._taking: sa.Select[Any] | None = None
+        self._told = threading.local()
         if isinstance(target, str) and "://" in target:
             self.schema = check_schema(DEFAULT_SCHEMA if schema is None else schema)
             self._server = join(target)
@@ -89,8 +89,9 @@ class Database:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[sa.Connection]:
-        """One atomic step; commits at the end, or nothing of it happened."""
+    def writing(self, first: str = "") -> Iterator[sa.Connection]:
+        """One atomic step; commits at the end, or nothing of it happened. `first`: on a server, a query in its own words (with
+        `{schema}` for the schema) that comes along with the lock; `told` has its rows."""
         if self.read_only:
             raise ReadOnly(f"{self.target} cannot be written: open the memory from a place that can be written")
         self._check_open()
@@ -101,9 +102,15 @@ class Database:
             connection.begin(),
         ):
             if self._server is not None:
-                self._begin_write(connection)
+                self._begin_write(connection, first)
             yield connection
         self._made = True
+
+    def told(self) -> list[tuple[str | None, ...]] | None:
+        """The rows that `writing` was asked for first, as text, once; None where they were not to be had."""
+        rows: list[tuple[str | None, ...]] | None = getattr(self._told, "rows", None)
+        self._told.rows = None
+        return rows
 
     @contextmanager
     def alone(self, purpose: str) -> Iterator[None]:
@@ -157,25 +164,32 @@ class Database:
             return
         self._closed = True
         if self._server is None:
-            self.engine.dispose()
+            # The one connection of a database in memory is closed when nobody is using it.
+            with self._guard or nullcontext():
+                self.engine.dispose()
         else:
             self._server.leave()
 
-    def _lock_statement(self) -> sa.Select[Any]:
-        taken: list[sa.ColumnElement[Any]] = [sa.func.pg_advisory_xact_lock(advisory_number(f"{self.schema}"))]
-        # Every write finds its rows by a key. A plan that was made while the tables were small must not scan them later.
-        taken += [sa.func.set_config(name, "off", True) for name in ("enable_seqscan", "enable_hashjoin", "enable_mergejoin")]
-        if not self._durable:
-            taken.append(sa.func.set_config("synchronous_commit", "off", True))
-        return sa.select(*taken)
-
-    def _begin_write(self, connection: sa.Connection) -> None:
+    def _begin_write(self, connection: sa.Connection, first: str) -> None:
         """What BEGIN IMMEDIATE is to a file: the lock comes before the first look, and every later statement sees what was
         committed before it. Making the schema, and tables in it, at the same time as others would fail without it."""
-        if self._taking is None:
-            self._taking = self._lock_statement()
-        with pipelined(connection):
-            connection.execute(self._taking)
+        # Every write finds its rows by a key. A plan that was made while the tables were small must not scan them later.
+        off = ["enable_seqscan", "enable_hashjoin", "enable_mergejoin"]
+        if not self._durable:
+            off.append("synchronous_commit")
+        taken = [f"pg_advisory_xact_lock({advisory_number(str(self.schema))})"]
+        taken += [f"set_config('{name}', 'off', true)" for name in off]
+        script = f"SELECT {', '.join(taken)}"
+        self._told.rows = None
+        if self._made and first:
+            try:
+                self._told.rows = begin_with(connection, f"{script}; {first.format(schema=self.schema)}")
+                return
+            except exc.DBAPIError as error:
+                if getattr(error.orig, "sqlstate", None) not in ("42P01", "3F000"):
+                    raise
+                _roll_back(connection)  # the tables are gone: they are made anew
+        begin_with(connection, script)
         # IF NOT EXISTS alone would ask for the right to make schemas even where it is there.
         if not self._made and connection.execute(sa.select(sa.func.to_regnamespace(self.schema))).scalar_one() is None:
             connection.execute(sa.schema.CreateSchema(self.schema or "", if_not_exists=True))
@@ -246,6 +260,12 @@ class Database:
             connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
         event.listen(self.engine, "begin", begin)
+
+
+def _roll_back(connection: sa.Connection) -> None:
+    raw = connection.connection.dbapi_connection
+    if raw is not None:
+        raw.rollback()
 
 
 def _may_write(path: Path) -> bool:

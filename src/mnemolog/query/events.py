@@ -24,7 +24,7 @@ def find_events(reader: MemoryReader, scope: str, question: Question, slots: Seq
     period = question.period
     if period is not None:
         entries = reader.timeline(scope, period.since, period.until, limit=_READ, newest_first=True)
-    elif question.past and slots:
+    elif slots:
         wanted = {(hit.form_id, hit.slot) for hit in slots}
         entries = reader.timeline(scope, limit=_READ, newest_first=True)
         entries = [entry for entry in entries if (entry.form_id, entry.slot) in wanted]

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from ..processors.core.text import terms
 from ..schemas.registry import Registry
-from ..schemas.views import FormView, SlotView, VersionView
+from ..schemas.values import normal_text
+from ..schemas.views import EdgeView, FormView, SlotView, VersionView
 from .ports import MemoryReader
 
 __all__ = ["FactCache", "Facts", "Standing"]
@@ -29,14 +30,42 @@ class Standing(NamedTuple):
 class Facts:
     """What is known in one scope."""
 
-    def __init__(self, forms: Sequence[FormView], versions: Sequence[VersionView], registry: Registry) -> None:
+    def __init__(
+        self,
+        forms: Sequence[FormView],
+        versions: Sequence[VersionView],
+        registry: Registry,
+        edges: Sequence[EdgeView] = (),
+    ) -> None:
+        self.state: tuple[int | str, ...] = ()
+        """How far the scope's read models were."""
+        self._edges: dict[str, list[EdgeView]] = {}
+        for edge in edges:
+            for form_id in dict.fromkeys((edge.from_form, edge.to_form)):
+                self._edges.setdefault(form_id, []).append(edge)
         self.forms = list(forms)
         self.by_id = {form.form_id: form for form in self.forms}
         self.versions = list(versions)
+        self._histories: dict[tuple[str, str], list[VersionView]] = {}
+        for version in self.versions:
+            self._histories.setdefault((version.form_id, version.slot), []).append(version)
         self.standing = [_standing(form, slot, registry) for form in self.forms for slot in form.slots]
         self.outdated = _outdated(self.versions)
         self.current = frozenset(piece.turn_id for version in self.versions if version.current for piece in version.evidence)
         """Turns that speak of values that stand."""
+        self.replaced = _replaced(self.versions)
+        """Of each turn that states values which stand no longer: their (form id, slot)."""
+        self.stated = _stated(self.versions)
+        """(form id, slot) to the turns that state what stands in it."""
+        self.name_terms = {
+            form.form_id: frozenset(terms(form.name)) if form.key != "self" else frozenset[str]() for form in self.forms
+        }
+        """The words of each Form's name; none of the user's own."""
+        self._by_name: dict[str, list[FormView]] = {}
+        for form in self.forms:
+            for name in dict.fromkeys((normal_text(form.name), normal_text(form.key))):
+                if name and form.key != "self":
+                    self._by_name.setdefault(name, []).append(form)
         self._holding: dict[str, int] = {}
         for standing in self.standing:
             for term in standing.terms:
@@ -46,9 +75,17 @@ class Facts:
         """How many standing slots are found by a term."""
         return self._holding.get(term, 0)
 
+    def edges_of(self, form_id: str) -> list[EdgeView]:
+        """The relations that a Form is one end of."""
+        return self._edges.get(form_id, [])
+
+    def called(self, name: str) -> list[FormView]:
+        """The Forms of that name or key, other than the user's own."""
+        return self._by_name.get(normal_text(name), [])
+
     def history_of(self, form_id: str, slot: str) -> list[VersionView]:
         """The versions of a slot, in order of validity."""
-        return [version for version in self.versions if (version.form_id, version.slot) == (form_id, slot)]
+        return self._histories.get((form_id, slot), [])
 
 
 def _standing(form: FormView, slot: SlotView, registry: Registry) -> Standing:
@@ -65,12 +102,33 @@ def _outdated(versions: Sequence[VersionView]) -> dict[str, str | None]:
     """Turns that speak of values that stand no longer, and since when (None: not known)."""
     outdated: dict[str, str | None] = {}
     for version in versions:
-        if version.current or version.status in ("scheduled", "retired") or version.value is None:
+        if not _old(version):
             continue
         for piece in version.evidence:
             until = outdated.get(piece.turn_id)
             outdated[piece.turn_id] = max(until, version.valid_to) if until and version.valid_to else version.valid_to
     return outdated
+
+
+def _old(version: VersionView) -> bool:
+    return not version.current and version.status not in ("scheduled", "retired") and version.value is not None
+
+
+def _replaced(versions: Sequence[VersionView]) -> dict[str, set[tuple[str, str]]]:
+    replaced: dict[str, set[tuple[str, str]]] = {}
+    for version in versions:
+        if _old(version):
+            for piece in version.evidence:
+                replaced.setdefault(piece.turn_id, set()).add((version.form_id, version.slot))
+    return replaced
+
+
+def _stated(versions: Sequence[VersionView]) -> dict[tuple[str, str], set[str]]:
+    stated: dict[tuple[str, str], set[str]] = {}
+    for version in versions:
+        if version.current:
+            stated.setdefault((version.form_id, version.slot), set()).update(piece.turn_id for piece in version.evidence)
+    return stated
 
 
 class FactCache:
@@ -82,20 +140,31 @@ class FactCache:
         self._scopes = scopes
         self._lock = threading.Lock()
         self._held: OrderedDict[str, tuple[tuple[int | str, ...], Facts]] = OrderedDict()
+        self._loading: dict[str, threading.Lock] = {}
 
     def of(self, scope: str) -> Facts:
-        """The facts of a scope, as of now."""
-        # Read before the rows: if the projections move on in between, the next look reads again.
-        state = self._reader.stand(scope)
+        """The facts of a scope, as of now. Who asks while another one is reading them waits for that one."""
         with self._lock:
-            held = self._held.get(scope)
-            if held is not None and held[0] == state:
+            loading = self._loading.setdefault(scope, threading.Lock())
+        with loading, self._reader.snapshot(scope):
+            state = self._reader.stand(scope)
+            with self._lock:
+                held = self._held.get(scope)
+                if held is not None and held[0] == state:
+                    self._held.move_to_end(scope)
+                    return held[1]
+            forms, versions = self._reader.forms(scope, include_retired=True), self._reader.history(scope)
+            facts = Facts(forms, versions, self._registry, self._reader.edges(scope))
+            facts.state = state
+            with self._lock:
+                self._held[scope] = (state, facts)
                 self._held.move_to_end(scope)
-                return held[1]
-        facts = Facts(self._reader.forms(scope, include_retired=True), self._reader.history(scope), self._registry)
+                while len(self._held) > self._scopes:
+                    gone, _ = self._held.popitem(last=False)
+                    self._loading.pop(gone, None)
+            return facts
+
+    def known(self, scope: str) -> bool:
+        """Whether it was asked about lately."""
         with self._lock:
-            self._held[scope] = (state, facts)
-            self._held.move_to_end(scope)
-            while len(self._held) > self._scopes:
-                self._held.popitem(last=False)
-        return facts
+            return scope in self._held

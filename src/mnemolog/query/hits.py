@@ -51,6 +51,14 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     version: int = 0
     until: str = ""
     """When a superseded value ended, where that is known."""
+    authority: str = ""
+    """Who a value was believed: user | tool | assistant | third_party ...; of a turn its role."""
+    same_as: str = ""
+    """The id of the memory before it that rests on the same turn."""
+    also: list[str] = []
+    """Ids of memories that say the same and are folded into this one."""
+    expires_at: str = ""
+    """Of a turn that is not kept for ever: from when on it is not shown any more."""
     before: str = ""
     cause: str = ""
     why: dict[str, float] = {}

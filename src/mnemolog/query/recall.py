@@ -1,34 +1,42 @@
 """Recall: what a memory holds about a question. Every route reads only the scopes it is given, and the turns themselves are
-always searched too, so that a question about something that was said is never answered with nothing."""
+always searched too, so that a question about something that was said is never answered with nothing. No answer takes longer
+than its time budget, and each says what is missing from it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 
 import msgspec
 
-from ..processors.core.ports import Embedder, VectorStore
+from ..processors.core.ports import Embedder
 from ..schemas.registry import Registry
 from ..schemas.scope import Scope
 from ..schemas.times import parse_time, to_text
-from .budget import COLD_SECONDS, Budget
+from .answers import Answers
+from .budget import COLD_SECONDS, SECONDS, Budget
+from .choose import Choice, choose
 from .context import Context, assemble
-from .events import find_events
 from .facts import FactCache
 from .hits import Found, Hit, HitKind
 from .ports import MemoryReader
+from .profiles import Profile, profile_of
 from .rank import WEIGHTS
-from .slots import find_slots
-from .turns import TurnSearch, marked
-from .understand import MAX_LIMIT, Question, understand
-from .vectors import QuestionVectors
+from .rerank import Reranker, reranked
+from .routes import Asked, Gathered, Routes
+from .trace import Placed, RouteTrace, Trace
+from .turns import TurnSearch
+from .understand import MAX_LIMIT, Question, QuestionReader, understand
+from .vectors import NearestPoints, QuestionVectors
 
 __all__ = ["KINDS", "MAX_QUESTION", "Context", "Found", "Hit", "Recall"]
 
-KINDS: tuple[HitKind, ...] = ("slot", "event", "turn")
+KINDS: tuple[HitKind, ...] = ("slot", "event", "summary", "turn")
 MAX_QUESTION = 2000
 """Characters. Of a longer question only the beginning is looked for."""
+_SPARE = 6
+"""Turns found beyond those wanted, for those that are folded or left out."""
 
 
 class Recall:
@@ -38,22 +46,26 @@ class Recall:
         self,
         reader: MemoryReader,
         embedder: Embedder | None = None,
-        vectors: VectorStore | None = None,
+        vectors: NearestPoints | None = None,
         registry: Registry | None = None,
         *,
         weights: Sequence[float] = WEIGHTS,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Without `embedder` and `vectors` turns are found by their words alone, and tokens are estimated.
 
         registry: the Form types whose aliases name slots (default: the built-in ones). weights: of the signals that turns are
-        ranked by, in the order of `rank.SIGNALS`.
+        ranked by, in the order of `rank.SIGNALS`. clock: seconds, which budgets are measured with.
         """
-        self._reader = reader
-        self._embedder = embedder
+        self.reader = reader
+        self.embedder = embedder
         self._registry = registry if registry is not None else Registry.load()
+        self._clock = clock
         self._facts = FactCache(reader, self._registry)
-        self._vectors = QuestionVectors(embedder, vectors)
-        self._turns = TurnSearch(reader, self._vectors, weights)
+        self.vectors = QuestionVectors(embedder, vectors)
+        turns = TurnSearch(reader, self.vectors, weights)
+        self._routes = Routes(reader, self._registry, self._facts, turns, self.vectors)
+        self._answers = Answers(clock)
 
     def search(
         self,
@@ -63,24 +75,48 @@ class Recall:
         limit: int | None = None,
         now: str | None = None,
         include_history: bool = False,
-        kinds: Sequence[HitKind] = KINDS,
+        kinds: Collection[HitKind] = KINDS,
+        profile: str | Profile | None = None,
+        time_budget: float | None = None,
+        trace: bool = False,
+        reader: QuestionReader | None = None,
+        reranker: Reranker | None = None,
     ) -> Found:
         """What these scopes hold about `query`, best first: slots that it names, events of its time, turns.
 
         limit: how many at most (default: 5, 10 or 20 by the kind of question). now: when it is asked (default: now), which
         "last week" is counted from. include_history: old values too, though the question does not ask for them; they are
-        always marked. kinds: which kinds of hits.
+        always marked. kinds: which kinds of hits. profile: what orders them (`profiles`). time_budget: seconds, by default 0.2
+        (more where a scope or the embedder is used for the first time); what is not there by then is named in `missing`.
+        trace: the answer says how it came about. reader, reranker: models that may know better, see their protocols.
+        Raises InvalidInput for a profile that there is not.
         """
-        question, moment = self._understood(query, now)
-        wanted = min(limit if limit is not None else question.limit, MAX_LIMIT)
-        if not question.text or wanted < 1:
-            return Found(hits=[], question=question)
+        order = profile_of(profile)
         keys = list(dict.fromkeys(str(scope) for scope in scopes))
+        budget = self._budget(keys, time_budget)
+        moment = _moment(now)
+        text = query[:MAX_QUESTION].strip()
+        key = (tuple(keys), text, limit, now, include_history, tuple(sorted(kinds)), order, reader, reranker)
+        if not trace and key in self._answers:
+            kept = self._kept(key, keys, text, kinds, moment, budget)
+            if kept is not None:
+                return kept
+        question = self._understood(text, moment, reader, budget)
+        wanted = min(limit if limit is not None else question.limit, MAX_LIMIT)
+        if not question.text or wanted < 1 or not keys:
+            return Found(hits=[], question=question)
         past = include_history or question.past
-        slots = self._slots(keys, question, past=past) if "slot" in kinds else []
-        events = self._events(keys, question, slots) if "event" in kinds else []
-        turns = self._said(keys, question, wanted, moment) if "turn" in kinds else []
-        return Found(hits=_shared_out(slots, events, turns, wanted), question=question)
+        # A reranker reads more than is shown, else it could only turn round what is chosen already.
+        pool = wanted * 2 if reranker is not None else wanted
+        asked = Asked(keys, question, moment, frozenset(kinds), past, pool + min(_SPARE, pool))
+        gathered = self._routes.gather(asked, budget)
+        choice = choose(gathered, question, order, self._registry, moment, pool, past=past)
+        hits = reranked(choice.hits, question.text, reranker, budget)[:wanted]
+        found = Found(hits=hits, question=question, missing=dict(budget.missing))
+        if trace:
+            return msgspec.structs.replace(found, trace=_trace(question, keys, order, gathered, choice, hits, budget))
+        self._answers.put(key, gathered.stands, found)
+        return found
 
     def context(
         self,
@@ -91,60 +127,107 @@ class Recall:
         limit: int | None = None,
         now: str | None = None,
         behind: int = 0,
+        profile: str | Profile | None = None,
+        time_budget: float | None = None,
+        trace: bool = False,
+        reader: QuestionReader | None = None,
+        reranker: Reranker | None = None,
     ) -> Context:
-        """The prompt text for a question, at most `budget` tokens. `behind`, how many inputs are not in yet, is passed on."""
-        question, moment = self._understood(query, now)
-        wanted = min(limit if limit is not None else question.limit, MAX_LIMIT)
+        """The prompt text for a question, at most `budget` tokens. `behind`, how many inputs are not in yet, is passed on; the
+        rest is as in `search`."""
+        order = profile_of(profile)
         keys = list(dict.fromkeys(str(scope) for scope in scopes))
-        slots = self._slots(keys, question, past=True)
-        return assemble(
+        seconds = self._budget(keys, time_budget)
+        moment = _moment(now)
+        question = self._understood(query[:MAX_QUESTION].strip(), moment, reader, seconds)
+        wanted = min(limit if limit is not None else question.limit, MAX_LIMIT)
+        asked = Asked(keys, question, moment, frozenset(("slot", "event", "turn")), True, wanted + _SPARE, pending=True)
+        gathered = self._routes.gather(asked, seconds)
+        only_turns = gathered._replace(slots=[], events=[], summaries=[])
+        choice = choose(only_turns, question, order, self._registry, moment, wanted, past=True)
+        turns = reranked(choice.hits, question.text, reranker, seconds)
+        made = assemble(
             question,
-            facts=[self._facts.of(key) for key in keys],
-            slots=slots,
-            events=self._events(keys, question, slots),
-            turns=self._said(keys, question, wanted, moment),
-            pending=[view for key in keys for view in self._reader.pending(key)],
+            facts=[gathered.facts[key] for key in keys if key in gathered.facts],
+            scopes=keys,
+            slots=gathered.slots,
+            events=gathered.events,
+            turns=turns,
+            pending=gathered.pending,
             registry=self._registry,
             budget=budget,
             count=self._count_tokens,
             behind=behind,
         )
+        told = _trace(question, keys, order, gathered, choice, [*gathered.slots, *gathered.events, *turns], seconds)
+        return msgspec.structs.replace(made, missing=dict(seconds.missing), trace=told if trace else None)
 
-    def _understood(self, query: str, now: str | None) -> tuple[Question, str]:
-        moment = parse_time(now, "now")[0] if now is not None else to_text(datetime.now(UTC))
-        return understand(query[:MAX_QUESTION].strip(), self._registry, moment), moment
+    def _budget(self, keys: Sequence[str], seconds: float | None) -> Budget:
+        if seconds is None:
+            warm = self.vectors.warm and all(self._facts.known(key) for key in keys)
+            seconds = SECONDS if warm else max(SECONDS, COLD_SECONDS)
+        return Budget(seconds, self._clock)
 
-    def _slots(self, scopes: Sequence[str], question: Question, *, past: bool) -> list[Hit]:
-        found = [hit for key in scopes for hit in find_slots(self._facts.of(key), question, self._registry, past=past)]
-        return sorted(found, key=lambda hit: -hit.score) if len(scopes) > 1 else found
+    def _understood(self, text: str, moment: str, reader: QuestionReader | None, budget: Budget) -> Question:
+        plain = understand(text, self._registry, moment)
+        if reader is None or not text:
+            return plain
 
-    def _events(self, scopes: Sequence[str], question: Question, slots: Sequence[Hit]) -> list[Hit]:
-        found = [
-            hit
-            for key in scopes
-            for hit in find_events(self._reader, key, question, [slot for slot in slots if slot.scope == key])
-        ]
-        return sorted(found, key=lambda hit: -hit.score) if len(scopes) > 1 else found
+        def work() -> Question:
+            better = reader.read(plain, moment)
+            if not isinstance(better, Question):
+                raise TypeError(f"read() gave {type(better).__name__}, not Question")
+            return msgspec.structs.replace(better, text=plain.text, limit=min(max(better.limit, 1), MAX_LIMIT))
 
-    def _said(self, scopes: Sequence[str], question: Question, limit: int, now: str) -> list[Hit]:
-        with self._vectors.within(Budget(COLD_SECONDS)):
-            return [marked(hit, self._facts.of(hit.scope)) for hit in self._turns.find(scopes, question, limit, now)]
+        return budget.result("reader", budget.start("reader", work)) or plain
+
+    def _kept(
+        self, key: tuple[object, ...], keys: list[str], text: str, kinds: Collection[HitKind], moment: str, budget: Budget
+    ) -> Found | None:
+        """The answer that was given before, where nothing it rests on has moved."""
+        asked = Asked(keys, Question(text=text, lang="en", terms=[]), moment, frozenset(kinds), False, 0)
+        stands = budget.result("cursor", budget.start("cursor", lambda: self._routes.stands(asked)))
+        # Whoever cannot say where they stand is asked for the answer itself.
+        budget.missing.pop("cursor", None)
+        return None if stands is None else self._answers.get(key, stands, moment)
 
     def _count_tokens(self, text: str) -> int:
-        if self._embedder is not None:
-            return self._embedder.count_tokens(text)
+        if self.embedder is not None:
+            return self.embedder.count_tokens(text)
         # Four bytes to a token in most tokenizers, one and a half for Chinese: on the safe side of both.
         return -(-len(text.encode("utf-8", "replace")) // 3)
 
 
-def _shared_out(slots: Sequence[Hit], events: Sequence[Hit], turns: Sequence[Hit], limit: int) -> list[Hit]:
-    """Slots get up to half, events up to a quarter, turns the rest; what one kind leaves another takes."""
-    n_slots = min(len(slots), max(1, limit // 2))
-    n_events = min(len(events), max(1, limit // 4), limit - n_slots)
-    n_turns = min(len(turns), limit - n_slots - n_events)
-    n_events += min(len(events) - n_events, limit - n_slots - n_events - n_turns)
-    n_slots += min(len(slots) - n_slots, limit - n_slots - n_events - n_turns)
-    # One scale for one list: turns lie in 0..1, events above them, slots above those.
-    raised = [msgspec.structs.replace(hit, score=2 + hit.score) for hit in slots[:n_slots]]
-    raised += [msgspec.structs.replace(hit, score=1 + hit.score) for hit in events[:n_events]]
-    return [*raised, *turns[:n_turns]]
+def _moment(now: str | None) -> str:
+    return parse_time(now, "now")[0] if now is not None else to_text(datetime.now(UTC))
+
+
+def _trace(
+    question: Question,
+    keys: list[str],
+    profile: Profile,
+    gathered: Gathered,
+    choice: Choice,
+    hits: Sequence[Hit],
+    budget: Budget,
+) -> Trace:
+    shown = {hit.id for hit in hits}
+    cuts = list(choice.cuts)
+    cuts += [one for one in choice.beyond if one.id not in shown]
+    routes: dict[str, RouteTrace] = {}
+    for ran in budget.ran:
+        before = routes.get(ran.route)
+        if before is None or before.state == "answered":
+            routes[ran.route] = ran
+    return Trace(
+        question=question,
+        scopes=keys,
+        profile=profile.name,
+        budget_ms=round(budget.seconds * 1000, 3),
+        milliseconds=round(budget.elapsed() * 1000, 3),
+        routes=list(routes.values()),
+        forms=gathered.forms,
+        edges=gathered.walks,
+        cut=cuts,
+        order=[Placed(id=hit.id, score=hit.score, routes=hit.routes, signals=hit.why) for hit in hits],
+    )

@@ -1,60 +1,131 @@
-"""The exact route: slots that the question names by an alias, by the Form they belong to, or by the words they rest on.
+"""The exact route: slots that the question names by an alias, by the Form they belong to, or by the words they rest on, and
+those of the Forms that these lead to.
 
 What stands comes first; what stood before comes only when it is asked for, and is always marked."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from math import log1p
+from typing import NamedTuple
 
+from ..processors.core.text import terms
 from ..schemas.registry import Registry
 from ..schemas.views import FormView, SlotView, VersionView
+from .expand import Reached, walk
 from .facts import Facts, Standing
 from .hits import Hit, HitStatus
 from .ids import memory_id
+from .trace import Walk
 from .understand import Question
 from .wording import WORDS, day, slot_line, value_text
 
-__all__ = ["find_slots", "history_hits"]
+__all__ = ["SlotsFound", "find_slots", "history_hits"]
 
 _NAMED_BY_ALIAS = 1.0
 _NAMED_BY_FORM = 0.5
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|we|us|our)\b|我|咱", re.IGNORECASE)
 _ENOUGH = 0.6
+_PER_STEP = 0.9
+"""What a step away from the Forms that are asked about costs a slot."""
+_BY_ITSELF = 0.3
+"""The worth of a slot that nothing speaks for but the Form that was reached; so many of each:"""
+_MOST_BY_ITSELF = 2
+_FEW_FORMS = 3
 
 
-def find_slots(facts: Facts, question: Question, registry: Registry, *, past: bool) -> list[Hit]:
+class SlotsFound(NamedTuple):
+    """Slots, best first; the ids of the Forms that the question is about; every edge that was looked at."""
+
+    hits: list[Hit]
+    forms: list[str]
+    walks: list[Walk]
+
+
+def find_slots(facts: Facts, question: Question, registry: Registry, now: str, *, past: bool) -> SlotsFound:
     """The slots that the question asks for, best first, each followed by its history where `past` says so."""
     asked = frozenset(question.terms)
-    named = {form.form_id for form in facts.forms if _names(form, asked, facts)}
-    named_types = {facts.by_id[form_id].form_type for form_id in named}
+    named = [form_id for form_id, name in facts.name_terms.items() if name and name <= asked]
+    named += [form.form_id for name in question.names for form in facts.called(name) if form.form_id not in named]
     own = _FIRST_PERSON.search(question.text) is not None
-    scored: list[tuple[float, dict[str, float], Standing]] = []
+    starts = named + [form.form_id for form in facts.forms if form.key == "self" and own]
+    starts = starts or _of_named_type(facts, question, registry)
+    reached, walks = walk(facts, starts, question, registry, now, past=past)
+    meant = {step.form.form_id: step for step in reached}
+    # Jack's city is no answer about Jill's, nor the user's own unless the question speaks of it too.
+    types = {facts.by_id[form_id].form_type for form_id in named}
+    types |= {step.form.form_type for step in reached if any(place[0] == step.form.form_type for place in question.slots)}
+    weights = _weights(asked, facts)
+    scored: list[tuple[float, dict[str, float], Standing, bool]] = []
     for standing in facts.standing:
         form, slot = standing.form, standing.slot
         if form.status == "retired" and not past:
             continue
-        # Jack's city is no answer about Jill's, nor the user's own unless the question speaks of it too.
-        if form.form_type in named_types and form.form_id not in named and not (form.key == "self" and own):
+        step = meant.get(form.form_id) if form.form_id not in named else None
+        if form.form_type in types and step is None and form.form_id not in named and not (form.key == "self" and own):
             continue
         why = {
             "alias": _NAMED_BY_ALIAS if (form.form_type, slot.slot) in question.slots else 0.0,
             "name": _NAMED_BY_FORM if form.form_id in named else 0.0,
-            "words": _words(asked, standing, facts),
+            "words": sum(weight for term, weight in weights.items() if term in standing.terms),
         }
         score = sum(why.values())
-        if score >= _ENOUGH and (why["alias"] or why["words"] >= _ENOUGH or (why["name"] and why["words"])):
-            scored.append((score * (0.5 + slot.confidence / 2), why, standing))
+        enough = score >= _ENOUGH and (why["alias"] or why["words"] >= _ENOUGH or (why["name"] and why["words"]))
+        if step is not None:
+            # A Form that was reached was led to by the question: its slots need no more than a word of it.
+            enough = enough or why["words"] > 0
+            score = (score + _NAMED_BY_FORM) * step.worth * _PER_STEP**step.layer
+            why["steps"] = float(step.layer)
+        if enough:
+            scored.append((score * (0.5 + slot.confidence / 2), why, standing, step is not None))
+    scored += _by_themselves(reached, {standing.form.form_id for _, _, standing, _ in scored}, facts, registry)
     scored.sort(key=lambda found: -found[0])
     hits: list[Hit] = []
     told: set[tuple[str, str]] = set()
-    for score, why, standing in scored:
-        hits.append(_current_hit(standing.form, standing.slot, score, why, registry, question.lang))
+    for score, why, standing, walked in scored:
+        route = "edges" if walked else "slots"
+        hits.append(_current_hit(standing.form, standing.slot, score, why, registry, question.lang, route))
         key = (standing.form.form_id, standing.slot.slot)
         if past and key not in told:
             told.add(key)
             hits += history_hits(facts, *key, registry, question.lang, score * 0.999)
-    return sorted(hits, key=lambda hit: -hit.score)
+    return SlotsFound(sorted(hits, key=lambda hit: -hit.score), starts, walks)
+
+
+def _of_named_type(facts: Facts, question: Question, registry: Registry) -> list[str]:
+    """The Forms of a type that the question names ("the project's owner"), where there are few of it."""
+    found: list[str] = []
+    asked = frozenset(question.terms)
+    for name, declared in registry.types.items():
+        words = [word for lang in declared.aliases.values() for word in lang]
+        if name == "rule" or not any(said and said <= asked for said in (frozenset(terms(word)) for word in (*words, name))):
+            continue
+        there = [form.form_id for form in facts.forms if form.form_type == name and form.status != "retired"]
+        found += there if len(there) <= _FEW_FORMS else []
+    return found
+
+
+def _by_themselves(
+    reached: Sequence[Reached], told: set[str], facts: Facts, registry: Registry
+) -> list[tuple[float, dict[str, float], Standing, bool]]:
+    """The most important slots of a Form next to one that is asked about, where the question says nothing about its slots."""
+    found: list[tuple[float, dict[str, float], Standing, bool]] = []
+    for step in reached:
+        if step.layer > 1 or step.form.form_id in told:
+            continue
+        declared = registry.types.get(step.form.form_type)
+        own = [standing for standing in facts.standing if standing.form is step.form]
+
+        def importance(standing: Standing, slots: Mapping[str, object] = declared.slots if declared else {}) -> float:
+            return -getattr(slots.get(standing.slot.slot), "importance", 0.5)
+
+        worth = _BY_ITSELF * step.worth
+        found += [
+            (worth * (0.5 + standing.slot.confidence / 2), {"steps": 1.0}, standing, True)
+            for standing in sorted(own, key=importance)[:_MOST_BY_ITSELF]
+        ]
+    return found
 
 
 def history_hits(facts: Facts, form_id: str, slot: str, registry: Registry, lang: str, score: float) -> list[Hit]:
@@ -71,19 +142,12 @@ def history_hits(facts: Facts, form_id: str, slot: str, registry: Registry, lang
     return [_old_hit(form, version, score, registry, lang) for version in reversed(old)]
 
 
-def _names(form: FormView, asked: frozenset[str], facts: Facts) -> bool:
-    if form.key == "self":
-        return False
-    of_form = next((standing.name_terms for standing in facts.standing if standing.form is form), frozenset[str]())
-    return bool(of_form) and of_form <= asked
-
-
-def _words(asked: frozenset[str], standing: Standing, facts: Facts) -> float:
-    """The share of the question's words, by how rare they are among the slots, that the slot has: 0..1."""
+def _weights(asked: frozenset[str], facts: Facts) -> dict[str, float]:
+    """How much each word of the question says, by how rare it is among the slots; together 1."""
     size = len(facts.standing) + 1
     weights = {term: log1p(size / (1 + facts.holding(term))) for term in sorted(asked)}
     total = sum(weights.values())
-    return sum(weight for term, weight in weights.items() if term in standing.terms) / total if total else 0.0
+    return {term: weight / total for term, weight in weights.items()}
 
 
 def _status(form: FormView, slot: SlotView) -> HitStatus:
@@ -92,7 +156,9 @@ def _status(form: FormView, slot: SlotView) -> HitStatus:
     return "scheduled" if slot.status == "scheduled" else "current"
 
 
-def _current_hit(form: FormView, slot: SlotView, score: float, why: dict[str, float], registry: Registry, lang: str) -> Hit:
+def _current_hit(
+    form: FormView, slot: SlotView, score: float, why: dict[str, float], registry: Registry, lang: str, route: str
+) -> Hit:
     status = _status(form, slot)
     text = slot_line(registry, form, slot.slot, value_text(slot.value), lang)
     if status != "current":
@@ -107,12 +173,13 @@ def _current_hit(form: FormView, slot: SlotView, score: float, why: dict[str, fl
         occurred_at=slot.valid_from,
         status=status,
         confidence=slot.confidence,
-        routes=["slots"],
+        routes=[route],
         quote=slot.evidence[-1].quote if slot.evidence else "",
         form_id=form.form_id,
         form_type=form.form_type,
         slot=slot.slot,
         version=slot.version,
+        authority=slot.authority,
         cause=slot.cause,
         why=why,
     )
@@ -145,6 +212,7 @@ def _old_hit(form: FormView, version: VersionView, score: float, registry: Regis
         slot=version.slot,
         version=version.version,
         until=version.valid_to or "",
+        authority=version.authority,
         before=value_text(version.before),
         cause=version.cause,
     )

@@ -65,6 +65,8 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     milliseconds: float
     """The whole recall."""
     routes: list[RouteTrace]
+    forms: list[str] = []
+    """Ids of the Forms that the question is about, from which edges were walked."""
     edges: list[Walk] = []
     cut: list[Cut] = []
     order: list[Placed] = []

@@ -86,6 +86,8 @@ def _hit(ranked: RankedTurn, turn: TurnView) -> Hit:
         session=turn.session,
         speaker=turn.speaker,
         role=turn.role,
+        authority=turn.role,
+        expires_at=turn.expires_at or "",
         why=ranked.signals,
     )
 

@@ -1,11 +1,11 @@
-"""What a question asks for, read from its words alone: language, slots by alias, names, a stretch of time, and how much to
-bring. The same question at the same time is always understood in the same way."""
+"""What a question asks for, read from its words alone: language, slots by alias, names, a stretch of time, what it is after,
+and how much to bring. The same question at the same time is always understood in the same way."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -13,9 +13,12 @@ from ..processors.core.text import query_terms, terms
 from ..processors.core.values import detect_lang
 from ..schemas.registry import LANGUAGES, Registry
 from ..schemas.values import normal_text
+from .names import find_names
 from .periods import Period, find_period
 
-__all__ = ["DEFAULT_LIMIT", "Question", "understand"]
+__all__ = ["DEFAULT_LIMIT", "MAX_LIMIT", "Intent", "Question", "QuestionReader", "understand"]
+
+Intent = Literal["state", "process", "rule", "planning", "open"]
 
 DEFAULT_LIMIT = 10
 FEW = 5
@@ -34,10 +37,26 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """What to look for, without words that only ask."""
     slots: list[tuple[str, str]] = []
     """(form type, slot) that its words name by an alias, in any language."""
+    names: list[str] = []
+    """What it quotes, or writes like a name; Forms are found by their names whether they stand here or not."""
     period: Period | None = None
+    intent: Intent = "open"
+    """state: what holds now; process: how it came to be, or what happened; rule: what is allowed or ordered; planning: whatever
+    bears on something to be done; open: none of these."""
+    overview: bool = False
+    """It asks for what a stretch of time brought as a whole."""
     past: bool = False
     """It asks for what was before, or how something changed."""
     limit: int = DEFAULT_LIMIT
+
+
+class QuestionReader(Protocol):
+    """What may understand a question better than its words alone say, such as a model."""
+
+    def read(self, question: Question, now: str) -> Question:
+        """A better reading of `question`, asked at `now` (fixed UTC form): more names or slots, another intent or period, terms
+        in other words. `text` stays as it is. Where it raises, or is late, the plain reading holds."""
+        ...
 
 
 _PAST = re.compile(
@@ -52,6 +71,28 @@ _PLANNING = re.compile(
     r"|计划|规划|安排|总结|汇总|所有|全部|列出|列表|比较|推荐|建议|方案|准备|策划|报告|写一|起草|盘点|梳理",
     re.IGNORECASE,
 )
+_PROCESS = re.compile(
+    r"\bhow (?:did|has|have|come)\b|\bwhy\b|\bwhen (?:did|was|were)\b|\bwhat happened\b"
+    r"|\bwhat (?:did|have|has)\b.*\b(?:do|done|decided?|happen(?:ed)?)\b|\btimeline\b"
+    r"|怎么(?:变|会|回事|来的)|为什么|为何|发生了|经过|过程|什么时候|何时|做了什么|决定了",
+    re.IGNORECASE,
+)
+_RULE = re.compile(
+    r"\b(?:rules?|allowed|permitted|forbidden|must(?:n't)?|should (?:i|we|you)|supposed to|may (?:i|we)|can (?:i|we)|policy"
+    r"|policies|guidelines?|instructions?|always|never)\b|规则|规矩|规定|要求|允许|可以.*吗|能不能|可不可以|必须|禁止|应该|不许|政策|制度",
+    re.IGNORECASE,
+)
+_STATE = re.compile(
+    r"\b(?:what|who|where|which|when|how (?:much|many|old|long|big|far))\b.*\b(?:is|are|am|do|does|'s|lives?|works?)\b"
+    r"|\b(?:currently|now|still|at the moment)\b|是什么|是谁|在哪|多少|几岁|现在|目前|还是|叫什么",
+    re.IGNORECASE,
+)
+_OVERVIEW = re.compile(
+    r"\b(?:what happened|what did (?:i|we|they) do|what (?:have|has) (?:i|we|they) (?:done|been)|summari[sz]e|summary|overview"
+    r"|recap|review|look back|how was|how did .* go|what was going on|highlights?)\b"
+    r"|总结|汇总|概况|概览|回顾|盘点|梳理|发生了什么|做了什么|干了什么|忙了?什么|过得怎么样|怎么样",
+    re.IGNORECASE,
+)
 _COUNTING = re.compile(
     r"\bhow (?:many|often)\b|\bwhich\b.*s\b|\b(?:and|or)\b|几次|哪些|多少(?:次|个|种)|和|以及", re.IGNORECASE
 )
@@ -61,15 +102,33 @@ def understand(text: str, registry: Registry, now: str, utc_offset: int = 0) -> 
     """Reads a question that is asked at `now` (fixed UTC form)."""
     lang: Literal["en", "zh"] = "zh" if detect_lang(text) == "zh" else "en"
     looked_for = query_terms(text)
+    slots = _named_slots(text, registry)
+    period = find_period(text, now, utc_offset)
+    past = _PAST.search(text) is not None
     return Question(
         text=text,
         lang=lang,
         terms=looked_for,
-        slots=_named_slots(text, registry),
-        period=find_period(text, now, utc_offset),
-        past=_PAST.search(text) is not None,
+        slots=slots,
+        names=[name for name in find_names(text) if period is None or name not in period.words],
+        period=period,
+        intent=_intent(text, past=past, period=period, slots=slots),
+        overview=period is not None and _OVERVIEW.search(text) is not None,
+        past=past,
         limit=_how_many(text, looked_for),
     )
+
+
+def _intent(text: str, *, past: bool, period: Period | None, slots: list[tuple[str, str]]) -> Intent:
+    if _PLANNING.search(text):
+        return "planning"
+    if _RULE.search(text) or any(form_type == "rule" for form_type, _ in slots):
+        return "rule"
+    if past or _PROCESS.search(text):
+        return "process"
+    if slots or (period is None and _STATE.search(text)):
+        return "state"
+    return "process" if period is not None else "open"
 
 
 def _how_many(text: str, looked_for: list[str]) -> int:

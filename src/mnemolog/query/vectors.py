@@ -7,41 +7,56 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..processors.core.ports import Embedder, VectorHit, VectorStore
+from ..processors.core.ports import Embedder, VectorHit
 from .budget import Budget
 
-__all__ = ["QuestionVectors"]
+__all__ = ["NearestPoints", "QuestionVectors"]
 
 _CACHED_QUESTIONS = 1024
+
+
+class NearestPoints(Protocol):
+    """What recall needs of a vector store."""
+
+    def search(self, scopes: Sequence[str], kind: str, vector: NDArray[np.float32], limit: int) -> list[VectorHit]:
+        """The nearest points of these scopes, best first; the filter sits in the store."""
+        ...
 
 
 class QuestionVectors:
     """The embedder and the vector store as recall uses them. Thread-safe; each thread says under which budget it asks."""
 
-    def __init__(self, embedder: Embedder | None, vectors: VectorStore | None) -> None:
+    def __init__(self, embedder: Embedder | None, vectors: NearestPoints | None) -> None:
         self._embedder = embedder
         self._vectors = vectors
         self._lock = threading.Lock()
         self._known: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._asking = threading.local()
+        self.warm = embedder is None or vectors is None
+        """The embedder has answered before: its model is loaded."""
 
     @contextmanager
-    def within(self, budget: Budget) -> Iterator[None]:
-        """Every question of this thread inside it is asked under that budget."""
+    def within(self, budget: Budget | None) -> Iterator[None]:
+        """Every question of this thread inside it is asked under that budget; none at all without one."""
         self._asking.budget = budget
         try:
             yield
         finally:
             self._asking.budget = None
 
-    @property
-    def stand(self) -> int:
-        """How far the vector store is: while it stays the same, so do its answers."""
-        return -1 if self._vectors is None else self._vectors.next_offset
+    def stand(self, scopes: Sequence[str]) -> int:
+        """How far the vectors of these scopes are, as far as that is known here."""
+        joined = getattr(self._vectors, "stand", None)
+        return int(joined(scopes) if joined is not None else getattr(self._vectors, "next_offset", -1))
+
+    def near(self, scopes: Sequence[str], kind: str, vector: NDArray[np.float32], limit: int) -> list[VectorHit]:
+        """The nearest points, however long that takes; none where there are no vectors."""
+        return [] if self._vectors is None else self._vectors.search(scopes, kind, vector, limit)
 
     def embed(self, text: str) -> NDArray[np.float32] | None:
         """The question's vector; None where there is no embedder, or it does not answer in time."""
@@ -57,6 +72,7 @@ class QuestionVectors:
         def work() -> NDArray[np.float32]:
             vector: NDArray[np.float32] = embedder.embed([text])[0]
             vector.setflags(write=False)
+            self.warm = True
             # Kept even where it comes too late for this question.
             with self._lock:
                 self._known[text] = vector

@@ -1,0 +1,111 @@
+"""What is found twice is shown once. A turn that a slot before it already quotes, and a turn that says what one before it says,
+is folded into that one; a turn whose values are all replaced is left out beside what replaced them, unless history is asked
+for. Whatever is left out is named with the reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+import msgspec
+
+from ..schemas.times import from_text
+from .facts import Facts
+from .hits import Hit
+from .trace import Cut
+
+__all__ = ["fold", "without_replaced"]
+
+_WORD = re.compile(r"[^\W_]+")
+_ALIKE = 0.9
+"""Two turns say the same where they share this much of their words ..."""
+_FEWEST = 3
+"""... and have so many; shorter ones must be equal ..."""
+_WITHIN = timedelta(days=1)
+"""... and were said by the same speaker within a day: what happens every week is no repetition."""
+_QUOTED = 0.6
+"""A slot says all of a turn where its quotes cover this share of the turn's letters."""
+
+
+def without_replaced(turns: Sequence[Hit], current: Sequence[Hit], facts: Mapping[str, Facts], cuts: list[Cut]) -> list[Hit]:
+    """The turns but those whose values are all replaced, where what replaced each of them is among `current` (slots) or the
+    turns themselves."""
+    shown = {(hit.scope, hit.form_id, hit.slot) for hit in current if hit.status == "current"}
+    there = {(hit.scope, one) for hit in turns if hit.status != "superseded" for one in hit.event_ids}
+    kept = []
+    for hit in turns:
+        known = facts.get(hit.scope)
+        if hit.status == "superseded" and known is not None:
+            slots = known.replaced.get(hit.event_ids[0], set())
+            if slots and all(
+                (hit.scope, *slot) in shown or any((hit.scope, one) in there for one in known.stated.get(slot, ()))
+                for slot in slots
+            ):
+                cuts.append(Cut(id=hit.id, why="its values are replaced, and what replaced them is here"))
+                continue
+        kept.append(hit)
+    return kept
+
+
+def fold(hits: Sequence[Hit], cuts: list[Cut]) -> list[Hit]:
+    """The hits in their order, each memory once. What is folded in is named in `also` of what stays; a turn that says more than
+    the slot that rests on it stays, and names that slot in `same_as`."""
+    kept: list[Hit] = []
+    slots_of: dict[tuple[str, str], list[int]] = {}
+    ids: set[str] = set()
+    said: list[tuple[int, frozenset[str]]] = []
+    for hit in hits:
+        if hit.id in ids:
+            continue
+        ids.add(hit.id)
+        if hit.kind == "slot":
+            for one in hit.event_ids:
+                slots_of.setdefault((hit.scope, one), []).append(len(kept))
+        if hit.kind == "turn":
+            resting = slots_of.get((hit.scope, hit.event_ids[0]), [])
+            if resting and _covered(hit, [kept[place] for place in resting]):
+                _take_in(kept, resting[0], hit, cuts, "the slot quotes it")
+                continue
+            if resting:
+                hit = msgspec.structs.replace(hit, same_as=kept[resting[0]].id)
+            words = _words(hit.text)
+            twin = next((place for place, other in said if _same(hit, words, kept[place], other)), None)
+            if twin is not None:
+                _take_in(kept, twin, hit, cuts, "another turn says the same")
+                continue
+            said.append((len(kept), words))
+        kept.append(hit)
+    return kept
+
+
+def _take_in(kept: list[Hit], place: int, hit: Hit, cuts: list[Cut], why: str) -> None:
+    into = kept[place]
+    routes = list(dict.fromkeys([*into.routes, *hit.routes]))
+    kept[place] = msgspec.structs.replace(into, also=[*into.also, hit.id], routes=routes)
+    cuts.append(Cut(id=hit.id, why=f"{why}: folded into {into.id}"))
+
+
+def _covered(turn: Hit, slots: Sequence[Hit]) -> bool:
+    quotes = {slot.quote for slot in slots if slot.quote and slot.quote in turn.text}
+    letters = len("".join(_WORD.findall(turn.text)))
+    return sum(len("".join(_WORD.findall(quote))) for quote in quotes) >= _QUOTED * letters
+
+
+def _words(text: str) -> frozenset[str]:
+    folded = text.casefold()
+    if folded.isascii():
+        return frozenset(_WORD.findall(folded))
+    # Scripts without spaces: pairs of characters.
+    joined = "".join(_WORD.findall(folded))
+    return frozenset(joined[at : at + 2] for at in range(max(len(joined) - 1, 1)))
+
+
+def _same(hit: Hit, words: frozenset[str], other: Hit, others: frozenset[str]) -> bool:
+    if (hit.scope, hit.speaker, hit.role) != (other.scope, other.speaker, other.role):
+        return False
+    if min(len(words), len(others)) < _FEWEST:
+        alike = words == others and hit.text.casefold().split() == other.text.casefold().split()
+    else:
+        alike = len(words & others) >= _ALIKE * len(words | others)
+    return alike and abs(from_text(hit.occurred_at) - from_text(other.occurred_at)) <= _WITHIN
