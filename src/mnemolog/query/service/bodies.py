@@ -21,6 +21,7 @@ from .fields import (
     QueryText,
     Strict,
     Token,
+    Tokens,
     UserId,
 )
 
@@ -177,7 +178,7 @@ class SearchBody(ReadBody):
 
 class ContextBody(ReadBody):
     query: QueryText
-    budget: Annotated[int, Field(ge=1, le=100_000)] = Field(default=2000, description="tokens of the text at most")
+    budget: Tokens = Field(default=2000, description="tokens of the text at most")
     limit: Limit = ABSENT
     now: Moment = ABSENT
 

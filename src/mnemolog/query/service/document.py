@@ -49,8 +49,8 @@ def responses(kind: type[msgspec.Struct], *, also: Iterable[int] = (), guarded: 
     return found
 
 
-def document(app: FastAPI) -> dict[str, Any]:
-    """The whole of it, made once."""
+def document(app: FastAPI, *, keys: bool = True) -> dict[str, Any]:
+    """The whole of it, made once. keys: whether they are asked for."""
     if app.openapi_schema is None:
         made = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes, tags=app.openapi_tags
@@ -59,12 +59,13 @@ def document(app: FastAPI) -> dict[str, Any]:
         for unused in ("HTTPValidationError", "ValidationError"):
             schemas.pop(unused, None)
         schemas |= {**components(), "Json": JSON_SCHEMA}
-        made["components"]["securitySchemes"] = {
-            "key": {"type": "http", "scheme": "bearer", "description": "`mnemolog keys add`"}
-        }
+        if keys:
+            made["components"]["securitySchemes"] = {
+                "key": {"type": "http", "scheme": "bearer", "description": "`mnemolog keys add`"}
+            }
         for path, operations in made["paths"].items():
             for operation in operations.values():
-                if path.startswith("/v1/"):
+                if keys and path.startswith("/v1/"):
                     operation["security"] = [{"key": []}]
                 if operation["operationId"] == "add_turns":
                     for status in ("200", "202"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
 
 from ...schemas.clean import MAX_METADATA
 from ...schemas.scope import MAX_ID
@@ -28,6 +28,7 @@ __all__ = [
     "Strict",
     "TextMoment",
     "Token",
+    "Tokens",
     "UserId",
     "UserName",
 ]
@@ -50,11 +51,19 @@ _OFFSET = r"(?:Z|[+-](?:0[0-9]|1[0-4]):[0-5][0-9])?"
 _MOMENT = rf"^(?:{_LEAP}|{_DAY})(?:T{_CLOCK}{_OFFSET})?$"
 _EARLIEST, _LATEST = -11_000_000_000, 32_000_000_000
 _INT64 = 2**63
+_SAFE = 2**53 - 1
+"""Beyond it JSON readers that know only floats disagree."""
+
+
+def _whole(given: object) -> object:
+    """JSON knows one kind of number: 5.0 is 5."""
+    return int(given) if isinstance(given, float) and given.is_integer() else given
+
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=MAX_ID, pattern=_NAME)]
 """A subject, session, speaker, source or id: not only white space, no control characters."""
 UserName = Annotated[str, StringConstraints(min_length=1, max_length=MAX_ID - 6, pattern=_NAME)]
-UserId = UserName | Annotated[int, Field(ge=-_INT64, lt=_INT64)]
+UserId = UserName | Annotated[int, Field(ge=-_SAFE, le=_SAFE), BeforeValidator(_whole)]
 Content = Annotated[str, StringConstraints(min_length=1, pattern=_CONTENT)]
 QueryText = Annotated[str, StringConstraints(max_length=100_000, pattern=_TEXT)]
 TextMoment = Annotated[
@@ -72,7 +81,8 @@ Token = Annotated[
 Cursor = Annotated[
     str, StringConstraints(max_length=8192, pattern=r"^[A-Za-z0-9_-]+$"), Field(description="`next` of the page before")
 ]
-Limit = Annotated[int, Field(ge=1, le=100)]
+Limit = Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)]
+Tokens = Annotated[int, Field(ge=1, le=100_000), BeforeValidator(_whole)]
 PageSize = Annotated[int, Field(ge=1, le=500)]
 MemoryId = Annotated[str, StringConstraints(min_length=1, max_length=4 * MAX_ID, pattern=_NAME)]
 
