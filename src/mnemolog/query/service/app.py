@@ -70,7 +70,7 @@ def create_app(memory: Memory, keys: KeyRing | None, *, limits: Limits | None = 
     app.add_exception_handler(RequestValidationError, _invalid)
     for kind in (ProblemError, MnemologError):
         app.add_exception_handler(kind, _problem)
-    app.openapi = lambda: document(app)  # type: ignore[method-assign]
+    app.openapi = lambda: document(app, keys=keys is not None)  # type: ignore[method-assign]
     return app
 
 
