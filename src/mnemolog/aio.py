@@ -65,6 +65,7 @@ class AsyncMemory:
     reextract = _threaded(Memory.reextract)
     search = _threaded(Memory.search)
     context = _threaded(Memory.context)
+    check = _threaded(Memory.check)
     fetch = _threaded(Memory.fetch)
     forms = _threaded(Memory.forms)
     get = _threaded(Memory.get)

@@ -14,9 +14,9 @@ from .face.base import Id, Receipt, Rows
 from .face.fetching import Fetching
 from .face.operations import Operations
 from .face.ports import HomeLike
-from .face.reading import Reading
 from .face.recall_topic import in_folder
 from .face.recorder import Recorder
+from .face.state_check import StateChecks
 from .face.writing import Writing
 from .home import Home
 from .schemas.clean import check_text
@@ -47,7 +47,7 @@ class _Options(TypedDict, total=False):
     reranker: Reranker | None
 
 
-class Memory(Writing, Reading, Fetching, Operations):
+class Memory(Writing, StateChecks, Fetching, Operations):
     """A memory in one folder, in this process alone, or on servers.
 
     path: the folder (made where it does not exist); None keeps everything in this process and forgets it on `close`. servers:

@@ -18,7 +18,7 @@ from .answers import Answers
 from .budget import COLD_SECONDS, SECONDS, Budget
 from .choose import Choice, choose
 from .context import Context, assemble
-from .facts import FactCache
+from .facts import FactCache, Facts
 from .hits import Found, Hit, HitKind
 from .ports import MemoryReader
 from .profiles import Profile, profile_of
@@ -161,6 +161,10 @@ class Recall:
         )
         told = _trace(question, keys, order, gathered, choice, [*gathered.slots, *gathered.events, *turns], seconds)
         return msgspec.structs.replace(made, missing=dict(seconds.missing), trace=told if trace else None)
+
+    def facts_of(self, scope: Scope | str) -> Facts:
+        """What is known in a scope, as of now."""
+        return self._facts.of(str(scope))
 
     def _budget(self, keys: Sequence[str], seconds: float | None) -> Budget:
         if seconds is None:
