@@ -11,7 +11,7 @@ import msgspec
 from ...memory import Memory
 from ...schemas.errors import InvalidInput, NotFound
 from ...schemas.views import PendingView, VersionView
-from ..ids import parse_memory_id
+from ..hits import Hit
 from .mcp_shapes import (
     Answered,
     ConfirmArguments,
@@ -167,12 +167,13 @@ def _confirm(whose: Whose, given: ConfirmArguments) -> Answered:
 def _forget(whose: Whose, given: ForgetArguments) -> Forgotten:
     """All of them are looked at before the first is hidden."""
     memory, subject = whose.memory, whose.subject
-    targets = [_target(whose, text) for text in dict.fromkeys(given.ids)]
+    ids = _once(given.ids)
+    targets = [_target(hit) for hit in memory.fetch(ids, subject=subject)]
     done: list[str] = []
-    for text, (target, slot) in zip(dict.fromkeys(given.ids), targets, strict=True):
+    for text, (target, slot) in zip(ids, targets, strict=True):
         try:
             memory.delete(target, slot=slot, reason=given.reason, subject=subject, actor=whose.agent)
-        except NotFound as error:
+        except NotFound as error:  # somebody else has hidden it meanwhile
             if done:
                 raise InvalidInput("ids", f"{error}; forgotten before that: {', '.join(done)}", "leave those out") from None
             raise
@@ -182,22 +183,13 @@ def _forget(whose: Whose, given: ForgetArguments) -> Forgotten:
     )
 
 
-def _target(whose: Whose, text: str) -> tuple[str, str | None]:
-    """What `Memory.delete` hides for a memory's id: (turn or Form, slot)."""
-    identifier = parse_memory_id(text)
-    if identifier.subject != whose.subject:
-        raise NotFound("memory", text, "recall lists memories with their ids")
-    if identifier.kind == "slot":
-        form_id, slot, _ = identifier.parts
-        form = whose.memory.get(form_id, subject=whose.subject)
-        if all(item.slot != slot for item in whose.memory.history(form.form_id, subject=whose.subject)):
-            raise NotFound("memory", text, "recall lists memories with their ids")
-        return form_id, slot
-    if identifier.kind == "turn":
-        source, turn_id = identifier.parts
-        whose.memory.operation(turn_id, subject=whose.subject, source=source)  # says where there is none
-        return turn_id, None
-    raise InvalidInput("ids", f"{text!r} is no memory of its own", "forget the turn that it rests on: `said_in` names it")
+def _target(hit: Hit) -> tuple[str, str | None]:
+    """What `Memory.delete` hides for a memory: (turn or Form, slot)."""
+    if hit.kind == "slot":
+        return hit.form_id, hit.slot
+    if hit.kind == "turn":
+        return hit.event_ids[0], None
+    raise InvalidInput("ids", f"{hit.id!r} is no memory of its own", "forget the turns that it rests on: `said_in` names them")
 
 
 def _understood(whose: Whose, turn_ids: Sequence[str]) -> list[str]:
