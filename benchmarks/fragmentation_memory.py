@@ -14,6 +14,11 @@ from mnemolog.schemas.views import VersionView
 
 __all__ = ["Mnemolog", "Recorded"]
 
+_SECONDS = 5.0
+"""The busiest machine answers in that: what is counted does not depend on its speed."""
+_ROOM = 100_000
+"""Tokens: more than there are."""
+
 
 class Recorded:
     """What Forms, their history and the timeline of a scope hold."""
@@ -79,11 +84,15 @@ class Mnemolog:
 
     def context(self, user: str, question: str, now: Turn) -> str:
         """What would be put before the agent."""
-        return str(self._memory.context(question, subject=user, budget=self._budget, now=now.at, wait=False))
+        return self._context(user, question, now, self._budget)
 
     def roomier(self, user: str, question: str, now: Turn) -> str:
         """The same with room for everything: what is only in here was cut for want of room."""
-        return str(self._memory.context(question, subject=user, budget=100_000, now=now.at, wait=False))
+        return self._context(user, question, now, _ROOM)
+
+    def _context(self, user: str, question: str, now: Turn, budget: int) -> str:
+        made = self._memory.context(question, subject=user, budget=budget, now=now.at, time_budget=_SECONDS, wait=False)
+        return str(made)
 
     def recorded(self, user: str) -> Recorded:
         return Recorded(self._memory, user)
