@@ -403,3 +403,37 @@ def test_the_document_names_every_status_that_is_answered(client: TestClient) ->
     known = document["components"]["schemas"]
     for name in {part.split('"')[0] for part in json.dumps(document).split("#/components/schemas/")[1:]}:
         assert name in known
+
+
+def test_questions_may_be_about_several_subjects_and_say_how_they_were_answered(client: TestClient) -> None:
+    said(client, "I live in Lisbon.")
+    turn = {"subject": "project:apollo", "content": "The budget of project Apollo is 9000 euros.", "wait": True}
+    assert client.post("/v1/turns", json=turn).status_code == 200
+    asked = {"user_id": "1", "query": "What is the budget of Apollo?"}
+    alone = client.post("/v1/search", json=asked).json()
+    assert not any("9000" in hit["text"] for hit in alone["hits"])
+    assert alone["trace"] is None
+    both = client.post("/v1/search", json={**asked, "also": ["project:apollo"], "trace": True, "time_budget": 5}).json()
+    assert any("9000" in hit["text"] for hit in both["hits"])
+    assert both["trace"]["scopes"] == ["acme/user:1", "acme/project:apollo"]
+    assert 'mnemolog_recall_route_seconds_count{route="turns"} 1.0' in client.get("/metrics").text
+    for profile in ("enterprise", {"name": "mine", "recency": 1, "min_confidence": 0.1}):
+        found = client.post("/v1/context", json={**asked, "also": ["project:apollo"], "profile": profile, "trace": True})
+        assert found.status_code == 200, found.text
+        assert "9000" in found.json()["context"]["text"]
+    for wrong in ("nonsense", {"name": "mine"}, {"name": "mine", "colour": 1}):
+        assert client.post("/v1/search", json={**asked, "profile": wrong}).status_code == 422
+
+
+def test_memories_handed_over_by_id_obey_the_receivers_view(client: TestClient, served: Served) -> None:
+    said(client, "I live in Lisbon.")
+    hits = client.post("/v1/search", json={"user_id": "1", "query": "Where do I live?"}).json()["hits"]
+    ids = [hit["id"] for hit in hits]
+    got = client.post("/v1/memories/fetch", json={"ids": ids}).json()["memories"]
+    assert [hit["id"] for hit in got] == ids
+    assert client.post("/v1/memories/fetch", json={"ids": ids, "user_id": "1"}).status_code == 200
+    for headers in (served.key(subjects=("project:*",)), served.key(tenant="globex")):
+        assert client.post("/v1/memories/fetch", json={"ids": ids}, headers=headers).status_code == 404
+    for given in ({"ids": ids, "user_id": "2"}, {"ids": ["nothing"]}, {"ids": ["slot/user:1/a/b/c"]}):
+        assert client.post("/v1/memories/fetch", json=given).status_code == 404
+    assert client.post("/v1/memories/fetch", json={"ids": []}).status_code == 422

@@ -23,6 +23,7 @@ __all__ = [
     "FormsPage",
     "Health",
     "HistoryPage",
+    "MemoriesAnswer",
     "PendingPage",
     "Ready",
     "SearchAnswer",
@@ -69,6 +70,12 @@ class SearchAnswer(_Read, frozen=True, kw_only=True):
     missing: dict[str, str] = {}
     recall_id: str = ""
     trace: Trace | None = None
+
+
+class MemoriesAnswer(_Read, frozen=True, kw_only=True):
+    """In the order of the ids."""
+
+    memories: list[Hit]
 
 
 class ContextAnswer(_Read, frozen=True, kw_only=True):
@@ -129,6 +136,7 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     CommandAnswer,
     Operation,
     SearchAnswer,
+    MemoriesAnswer,
     ContextAnswer,
     FormAnswer,
     FormsPage,

@@ -8,6 +8,8 @@ from pydantic import ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 from pydantic.types import JsonValue as Json
 
+from ..hits import HitKind
+from ..profiles import Profile
 from .fields import (
     ABSENT,
     Content,
@@ -18,11 +20,14 @@ from .fields import (
     MemoryId,
     Moment,
     Name,
+    ProfileName,
     QueryText,
     Strict,
+    Subjects,
     Token,
     Tokens,
     UserId,
+    Weight,
 )
 
 __all__ = [
@@ -32,6 +37,9 @@ __all__ = [
     "FeedbackBody",
     "FetchBody",
     "Message",
+    "ProfileBody",
+    "QuestionBody",
+    "ReadBody",
     "RejectBody",
     "ScopeBody",
     "SearchBody",
@@ -169,22 +177,65 @@ class ReadBody(AgentBody):
     wait: bool = Field(default=True, description="whether what was written before is processed first")
 
 
-class SearchBody(ReadBody):
+_WEIGHTS = ("semantic", "recency", "importance", "type_match", "confidence", "authority")
+
+
+class ProfileBody(Strict):
+    """Weights of your own, of which at least one is given."""
+
+    model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": [name]} for name in _WEIGHTS]})
+
+    name: Name
+    semantic: Weight = ABSENT
+    recency: Weight = ABSENT
+    importance: Weight = ABSENT
+    type_match: Weight = ABSENT
+    confidence: Weight = ABSENT
+    authority: Weight = ABSENT
+    min_confidence: Importance = Field(default=ABSENT, description="slots believed less are left out (default: 0.6)")
+
+    @model_validator(mode="after")
+    def _weighs_something(self) -> Self:
+        if not self.model_fields_set.intersection(_WEIGHTS):
+            raise ValueError("semantic: is missing, as every other weight: give at least one")
+        return self
+
+
+class QuestionBody(ReadBody):
+    """What questions have."""
+
     query: QueryText
-    limit: Limit = Field(default=ABSENT, description="how many memories at most (default: 3 to 20 by the kind of question)")
-    history: bool = Field(default=False, description="past values too, marked as such")
+    also: Subjects = Field(default=ABSENT, description="further subjects that it is about, such as project:apollo")
+    limit: Limit = Field(default=ABSENT, description="how many memories at most (default: by the kind of question)")
+    profile: ProfileName | ProfileBody = Field(default=ABSENT, description="what orders them (default: relevance)")
+    time_budget: Annotated[float, Field(gt=0, le=10)] = Field(
+        default=ABSENT, description="seconds for finding (default: 0.2); what is not there by then is named in `missing`"
+    )
+    trace: bool = Field(default=False, description="how the answer came about, in `trace`")
     now: Moment = Field(default=ABSENT, description='what "last week" counts from (default: now)')
 
+    def question(self) -> dict[str, Any]:
+        """The arguments of `Memory.search` and `Memory.context`."""
+        given = self.given()
+        given.pop("after", None)
+        if isinstance(given.get("profile"), dict):
+            given["profile"] = Profile(**given["profile"])
+        return given
 
-class ContextBody(ReadBody):
-    query: QueryText
+
+class SearchBody(QuestionBody):
+    history: bool = Field(default=False, description="past values too, marked as such")
+    kinds: Annotated[list[HitKind], Field(min_length=1, max_length=4)] = Field(default=ABSENT, description="default: all")
+
+
+class ContextBody(QuestionBody):
     budget: Tokens = Field(default=2000, description="tokens of the text at most")
-    limit: Limit = ABSENT
-    now: Moment = ABSENT
 
 
 class CheckBody(ReadBody):
     message: QueryText = Field(description="what the user has just said")
+    also: Subjects = Field(default=ABSENT, description="further subjects to look at, such as project:apollo")
+    limit: Limit = Field(default=ABSENT, description="how many questions at most (default: 3)")
     now: Moment = ABSENT
 
 
@@ -199,8 +250,21 @@ class FeedbackBody(ScopeBody):
 
 
 class FetchBody(Strict):
+    """Without `subject` and `user_id` each id says whose it is."""
+
+    model_config = ConfigDict(json_schema_extra=_NOT_BOTH)
+
     ids: Annotated[list[MemoryId], Field(min_length=1, max_length=100)] = Field(description="`id` of hits")
+    subject: Name = Field(default=ABSENT, description="whose they all are")
+    user_id: UserId = Field(default=ABSENT, description="short for the subject user:<user_id>")
+    now: Moment = Field(default=ABSENT, description="for turns that expire (default: now)")
     after: Token = ABSENT
+    wait: bool = Field(default=True, description="whether what was written before is processed first")
+
+    @model_validator(mode="after")
+    def _one_owner(self) -> Self:
+        _both(self, "subject", "user_id")
+        return self
 
 
 class ConfirmBody(ScopeBody):

@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from ...schemas.clean import MAX_METADATA
 from ...schemas.scope import MAX_ID
+from ..profiles import PROFILES
 
 __all__ = [
     "ABSENT",
@@ -24,13 +25,16 @@ __all__ = [
     "Moment",
     "Name",
     "PageSize",
+    "ProfileName",
     "QueryText",
     "Strict",
+    "Subjects",
     "TextMoment",
     "Token",
     "Tokens",
     "UserId",
     "UserName",
+    "Weight",
 ]
 
 ABSENT: Any = None
@@ -78,6 +82,9 @@ Token = Annotated[
     ),
     Field(description="the `position` that writing returned: the read waits until it shows what was written"),
 ]
+ProfileName = Annotated[str, StringConstraints(pattern=f"^(?:{'|'.join(PROFILES)})$"), WithJsonSchema({"enum": [*PROFILES]})]
+Weight = Annotated[float, Field(gt=0, le=1_000_000)]
+Subjects = Annotated[list[Name], Field(max_length=32)]
 Cursor = Annotated[
     str, StringConstraints(max_length=8192, pattern=r"^[A-Za-z0-9_-]+$"), Field(description="`next` of the page before")
 ]

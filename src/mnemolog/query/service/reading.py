@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from ...face.base import Rows
 from ...memory import Memory
-from ...schemas.errors import InvalidInput, Lagging, UnknownLog
+from ...schemas.errors import InvalidInput, Lagging, NotFound, UnknownLog
+from ..trace import Trace
 from .answers import (
     ContextAnswer,
     FormAnswer,
     FormsPage,
     HistoryPage,
+    MemoriesAnswer,
     PendingPage,
     SearchAnswer,
     SummariesPage,
     TimelinePage,
     answer,
 )
-from .bodies import ContextBody, ReadBody, SearchBody
+from .bodies import ContextBody, FetchBody, SearchBody
 from .document import responses
 from .fields import Name
 from .pages import Place, page, place_of
@@ -60,18 +62,11 @@ def _waited(service: Service, memory: Memory, after: str | None) -> dict[str, in
     return {}
 
 
-def _asked(body: ReadBody, *names: str) -> dict[str, Any]:
-    given = body.given()
-    return {
-        name: given[name] for name in ("subject", "user_id", "agent_id", "run_id", "session", "wait", *names) if name in given
-    }
-
-
 @router.post("/v1/search", tags=["read"], operation_id="search", responses=responses(SearchAnswer, also=(409,)))
 async def search(request: Request, caller: Reader, body: SearchBody, _: Nothing) -> Response:
     """The memories that bear on a question, best first: slots, events and raw turns, each with its sources."""
     service = service_of(request)
-    asked = _asked(body, "query", "limit", "history", "now")
+    asked = body.question()
 
     def run() -> SearchAnswer:
         lagging = _waited(service, caller.memory, body.after)
@@ -88,8 +83,7 @@ async def search(request: Request, caller: Reader, body: SearchBody, _: Nothing)
         )
 
     found = await service.workers.run(run)
-    for route in found.missing:
-        service.metrics.missing.labels(route).inc()
+    _note_routes(service, found.missing, found.trace)
     return answer(found)
 
 
@@ -97,7 +91,7 @@ async def search(request: Request, caller: Reader, body: SearchBody, _: Nothing)
 async def context(request: Request, caller: Reader, body: ContextBody, _: Nothing) -> Response:
     """What to put before the agent for a question: `context.text`, within a budget of tokens, each line with its sources."""
     service = service_of(request)
-    asked = _asked(body, "query", "budget", "limit", "now")
+    asked = body.question()
 
     def run() -> ContextAnswer:
         lagging = _waited(service, caller.memory, body.after)
@@ -106,7 +100,39 @@ async def context(request: Request, caller: Reader, body: ContextBody, _: Nothin
             measure(len(found.lines))
         return ContextAnswer(context=found, behind=found.behind, lagging=lagging)
 
+    found = await service.workers.run(run)
+    _note_routes(service, found.context.missing, found.context.trace)
+    return answer(found)
+
+
+@router.post(
+    "/v1/memories/fetch", tags=["read"], operation_id="fetch_memories", responses=responses(MemoriesAnswer, also=(404, 409))
+)
+async def fetch_memories(request: Request, caller: Reader, body: FetchBody, _: Nothing) -> Response:
+    """The memories of these ids, as they are now. What one agent hands to another obeys the view of the receiver's key."""
+    service = service_of(request)
+    given = body.given()
+    given.pop("after", None)
+
+    def run() -> MemoriesAnswer:
+        lagging = _waited(service, caller.memory, body.after)
+        try:
+            found = caller.memory.fetch(**given, tenant=caller.tenant)
+        except InvalidInput as error:
+            if error.field != "id":
+                raise
+            raise NotFound("memory", error.problem) from None  # what is no id is the id of nothing
+        return MemoriesAnswer(memories=list(found), behind=found.behind, lagging=lagging)
+
     return answer(await service.workers.run(run))
+
+
+def _note_routes(service: Service, missing: Iterable[str], trace: Trace | None) -> None:
+    """Measures the routes of a recall."""
+    for route in missing:
+        service.metrics.missing.labels(route).inc()
+    for told in () if trace is None else trace.routes:
+        service.metrics.route_seconds.labels(told.route).observe(told.milliseconds / 1000)
 
 
 class _timed:
