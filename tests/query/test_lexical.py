@@ -99,3 +99,37 @@ def test_scores_are_those_of_the_formula(turns: list[tuple[list[str], str]]) -> 
         for words in documents
     ]
     assert index.score(["cat"]).turn.tolist() == pytest.approx(expected, rel=1e-4)
+
+
+@given(st.lists(TURN, max_size=90), st.lists(st.integers(0, 90), max_size=6), st.integers(0, 10))
+def test_how_much_a_turn_says_does_not_depend_on_the_steps(
+    turns: list[tuple[list[str], str]], cuts: list[int], tail: int
+) -> None:
+    rows = [row(at, " ".join(words), session) for at, (words, session) in enumerate(turns)]
+    whole, pieces = index_of(rows), ScopeIndex()
+    old = lexical._MIN_TAIL
+    lexical._MIN_TAIL = tail
+    try:
+        edges = sorted({0, len(rows), *(cut for cut in cuts if cut < len(rows))})
+        for start, end in itertools.pairwise(edges):
+            pieces.extend(rows[start:end])
+            if end % 3:
+                assert len(pieces.told()) == end
+    finally:
+        lexical._MIN_TAIL = old
+    assert whole.told().tolist() == pieces.told().tolist()
+
+
+def test_rare_words_say_more_and_repetition_says_nothing() -> None:
+    index = index_of([row(0, "cat cat cat"), row(1, "cat dog"), row(2, "cat"), row(3, ""), row(4, "cat dog fox owl")])
+    told = index.told()
+    assert told[0] == told[2] > told[3] == 0
+    assert told[4] > told[1] > told[0]
+    assert told[4] - told[1] == pytest.approx(2)
+
+
+def test_turns_know_whether_the_user_said_them() -> None:
+    index = ScopeIndex()
+    index.extend([(at, f"t{at}", "s", "", role, "2026-05-01T00:00:00.000000Z", "cat") for at, role in enumerate(
+        ("user", "assistant", "tool"))])  # fmt: skip
+    assert index.by_user.tolist() == [1, -1, 0]

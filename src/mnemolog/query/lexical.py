@@ -1,5 +1,6 @@
-"""The keyword index of one scope, in memory: BM25 over turns and over windows of three turns. It is extended turn by turn as
-the scope grows, and what it answers depends only on the turns it holds, not on the steps in which they came."""
+"""The keyword index of one scope, in memory: BM25 over turns and over windows of three turns, and how much each turn says at
+all. It is extended turn by turn as the scope grows, and what it answers depends only on the turns it holds, not on the steps
+in which they came."""
 
 from __future__ import annotations
 
@@ -19,7 +20,12 @@ IndexRow = tuple[int, str, str, str, str, str, str]
 K1 = 1.2
 B = 0.75
 """BM25's customary constants (Robertson and Zaragoza 2009, The Probabilistic Relevance Framework)."""
+_BY_USER = {"user": 1.0, "assistant": -1.0}
 _MIN_TAIL = 4096
+_STEPS = 4
+"""How rare words are is counted anew whenever the scope has grown by 2 ** (1 / 4), about a fifth."""
+_EXACT = 64
+"""Up to this many turns it is counted anew with each."""
 
 
 class LexicalScores(NamedTuple):
@@ -36,6 +42,8 @@ class ScopeIndex:
         self._speakers: dict[str, int] = {}
         self.speakers: NDArray[np.int32] = np.empty(0, np.int32)
         """Who said each turn: a number into `speaker_names`."""
+        self.by_user: Floats = np.empty(0, np.float32)
+        """1 for turns of the user, -1 for the assistant's, 0 for any other role."""
         self._offsets: NDArray[np.int64] = np.empty(0, np.int64)
         self._times: NDArray[np.bytes_] = np.empty(0, "S26")
         self._lengths: Floats = np.empty(0, np.float32)
@@ -49,6 +57,10 @@ class ScopeIndex:
         self._rows: NDArray[np.int32] = np.empty(0, np.int32)
         self._counts: Floats = np.empty(0, np.float32)
         self._tail: tuple[NDArray[np.int32], NDArray[np.int32], Floats] = _no_postings()
+        self._told: NDArray[np.float64] = np.empty(0, np.float64)
+        self._rarity: NDArray[np.float64] = np.empty(0, np.float64)
+        self._counted = 0
+        self._untold: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
 
     def __len__(self) -> int:
         return len(self._offsets)
@@ -91,6 +103,29 @@ class ScopeIndex:
         inside: NDArray[np.bool_] = (self._times >= since.encode()[:26]) & (self._times < until.encode()[:26])
         return inside
 
+    def told(self) -> NDArray[np.float64]:
+        """How much each turn says: the rarities of its different words summed up, in units of a word that stands in one turn
+        alone. Words that most turns have add next to nothing."""
+        counted = _counted_at(len(self))
+        if counted != self._counted:
+            self._counted = counted
+            sizes = np.diff(self._starts)
+            ids = np.concatenate([np.repeat(np.arange(len(sizes)), sizes), self._tail[0]])
+            rows = np.concatenate([self._rows, self._tail[1]])
+            holding = np.bincount(ids[rows < counted], minlength=len(self._vocabulary))
+            self._rarity = _rarity(counted, holding)
+            self._told = _sums(rows, self._rarity[ids], len(self))
+        else:
+            for ids, at in self._untold:
+                # Words that are newer than the count are as rare as can be.
+                fresh = np.full(len(self._vocabulary) - len(self._rarity), _rarity(counted, np.zeros(1, np.int64))[0])
+                self._rarity = np.concatenate([self._rarity, fresh])
+                self._told = np.concatenate([self._told, _sums(at - len(self._told), self._rarity[ids], 0)])
+            # Turns without a word at the very end.
+            self._told = np.concatenate([self._told, np.zeros(len(self) - len(self._told))])
+        self._untold.clear()
+        return self._told
+
     def extend(self, rows: Sequence[IndexRow]) -> None:
         """Adds turns behind those held, in order of offsets."""
         if not rows:
@@ -115,6 +150,8 @@ class ScopeIndex:
         times = np.array([row[5].encode("ascii", "replace")[:26] for row in rows], "S26")
         self._times = np.concatenate([self._times, times])
         self.speakers = np.concatenate([self.speakers, np.array(speakers, np.int32)])
+        roles = np.array([_BY_USER.get(row[4], 0.0) for row in rows], np.float32)
+        self.by_user = np.concatenate([self.by_user, roles])
         self._lengths = np.concatenate([self._lengths, np.array(lengths, np.float32)])
         self._previous = np.concatenate([self._previous, np.array(previous, np.int32)])
         following = np.concatenate([self._following, np.full(len(rows), -1, np.int32)])
@@ -125,6 +162,7 @@ class ScopeIndex:
 
     def _post(self, term_ids: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
         packed, counts = np.unique(term_ids << 32 | rows, return_counts=True)
+        self._untold.append((packed >> 32, packed & 0xFFFFFFFF))
         self._tail = (
             np.concatenate([self._tail[0], (packed >> 32).astype(np.int32)]),
             np.concatenate([self._tail[1], (packed & 0xFFFFFFFF).astype(np.int32)]),
@@ -188,6 +226,25 @@ class ScopeIndex:
 
 def _norm(lengths: Floats) -> Floats:
     return (K1 * (1 - B + B * lengths / max(float(lengths.mean()), 1.0))).astype(np.float32)
+
+
+def _sums(rows: NDArray[np.integer], values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """The sum of the values of each row, from row 0 to the last one, `size` rows at least."""
+    return np.asarray(np.bincount(rows, values, size), np.float64)
+
+
+def _counted_at(size: int) -> int:
+    """The size, up to this one, at which rarity was counted last."""
+    if size <= _EXACT:
+        return size
+    step = int(np.floor(np.log2(size) * _STEPS + 1e-9))
+    return int(np.floor(2 ** (step / _STEPS) + 1e-9))
+
+
+def _rarity(size: int, holding: NDArray[np.int64]) -> NDArray[np.float64]:
+    """BM25's weight of words that so many of `size` turns hold; 1 for a word of one turn."""
+    rare: NDArray[np.float64] = np.log1p((size - holding + 0.5) / (holding + 0.5)) / np.log1p((size - 0.5) / 1.5)
+    return rare
 
 
 def _no_postings() -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:

@@ -21,6 +21,8 @@ from .vectors import QuestionVectors
 __all__ = ["TurnSearch", "marked"]
 
 _BY_VECTOR_ALONE = 0.5
+_REREAD = 30
+"""Turns beyond those wanted whose texts are looked at too, for the order they are shown in."""
 
 
 class TurnSearch:
@@ -45,7 +47,7 @@ class TurnSearch:
         wanted = limit
         reread = False
         while True:
-            ranked = self._ranker.rank(scopes, question.text, vector, wanted, question.period)
+            ranked = self._ranker.rank(scopes, question.text, vector, wanted + _REREAD, question.period)
             found = self._fetch(ranked)
             gone = sorted({turn.scope for turn in ranked if (turn.scope, turn.offset) not in found})
             if gone and not reread:
@@ -54,9 +56,11 @@ class TurnSearch:
                 for scope in gone:
                     self._indexes.drop(scope)
                 continue
+            complete = len(ranked) < wanted + _REREAD
+            ranked = self._ranker.reread(ranked, {key: view.content for key, view in found.items()})
             shown = [(turn, view) for turn in ranked if (view := found.get((turn.scope, turn.offset))) is not None]
             hits = [_hit(turn, view) for turn, view in shown if view.expires_at is None or view.expires_at > now]
-            if len(hits) >= limit or len(ranked) < wanted:
+            if len(hits) >= limit or complete:
                 return hits[:limit]
             wanted *= 4
 
