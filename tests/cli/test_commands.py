@@ -122,6 +122,41 @@ def test_pending_is_listed_confirmed_and_rejected(shell: Shell) -> None:
     assert "nothing is open" in shell.err
 
 
+def test_a_question_may_be_about_several_subjects_and_tells_how_it_was_answered(shell: Shell) -> None:
+    shell.json("add", "The budget for Apollo is 4000 euros.", "--id", "t1")
+    shell.json("add", "The budget for Zeus is 900 euros.", "--id", "t2", "--subject", "project:zeus", user=None)
+    question = ("search", "What is the budget of Zeus?", "--also", "project:zeus")
+    assert any("900" in hit["text"] for hit in shell.json(*question))
+    found = shell.json(*question, "--trace", "--profile", "enterprise", "--time-budget", "60")
+    assert found["missing"] == {}
+    assert found["trace"]["profile"] == "enterprise"
+    assert found["trace"]["scopes"] == ["default/user:mei", "default/project:zeus"]
+    assert [placed["id"] for placed in found["trace"]["order"]] == [hit["id"] for hit in found["hits"]]
+    assert shell(*question, "--trace") == Exit.OK
+    assert "understood  state, en" in shell.out
+    assert "slots project.budget" in shell.out
+    assert shell("context", "What is the budget of Zeus?", "--also", "project:zeus", "--trace") == Exit.OK
+    assert "900" in shell.out
+    assert "profile relevance" in shell.out
+
+
+def test_what_an_answer_goes_without_is_said_beside_it(shell: Shell) -> None:
+    shell.json("add", "I live in Haarlem.")
+    shell("search", "Where do I live?", "--time-budget", "0.0000001")
+    assert "without slots: no answer after" in shell.err
+    assert "without turns: no answer after" in shell.err
+
+
+@pytest.mark.parametrize(
+    ("option", "field"),
+    [(("--profile", "nope"), "profile"), (("--time-budget", "-1"), "time_budget"), (("--also", ""), "subject")],
+)
+def test_a_question_asked_wrongly_is_refused_by_name(shell: Shell, option: tuple[str, str], field: str) -> None:
+    shell.json("add", "I live in Haarlem.")
+    assert shell("search", "Where do I live?", *option) != Exit.OK
+    assert field in shell.err
+
+
 def test_context_is_the_prompt_text(shell: Shell) -> None:
     shell("add", "I'm allergic to peanuts.", "--id", "t1")
     assert shell("context", "What should I cook?") == Exit.OK

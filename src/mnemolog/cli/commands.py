@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from ..schemas.errors import InvalidInput
 from . import show
@@ -13,6 +13,7 @@ from .codes import Exit
 from .home import one_of, opened, subject_of
 from .output import Output
 from .terminal import Progress, fold
+from .traced import note_missing, traced
 from .understood import NOTHING, understood
 
 if TYPE_CHECKING:
@@ -167,10 +168,13 @@ def search(args: argparse.Namespace) -> int:
     """The memories that bear on a question."""
     out = Output(json=args.json)
     with opened(args) as memory:
-        hits = memory.search(args.query, subject=subject_of(args), limit=args.limit, history=args.history, now=args.now)
-    out.value(list(hits))
+        hits = memory.search(args.query, subject=subject_of(args), history=args.history, **_asked(args))
+    note_missing(out, hits.missing)
+    out.value({"hits": hits, "missing": hits.missing, "trace": hits.trace} if args.trace else list(hits))
     for hit in hits:
         out.lines(show.hit(hit, out.paint))
+    if hits.trace is not None:
+        out.lines(traced(hits.trace, out.paint))
     if not hits:
         out.note("nothing found")
         return Exit.NO
@@ -182,8 +186,9 @@ def context(args: argparse.Namespace) -> int:
     out = Output(json=args.json)
     with opened(args) as memory:
         subject = subject_of(args)
-        found = memory.context(args.query, subject=subject, budget=args.budget, limit=args.limit, now=args.now)
+        found = memory.context(args.query, subject=subject, budget=args.budget, **_asked(args))
         quotes = quotes_of(memory, subject) if args.sources else {}
+    note_missing(out, found.missing)
     out.value(found)
     if args.sources:
         out.lines(show.context(found, quotes, out.paint))
@@ -191,7 +196,30 @@ def context(args: argparse.Namespace) -> int:
         out.line(str(found))
     else:
         out.note("nothing is known that bears on that")
+    if found.trace is not None:
+        out.lines(traced(found.trace, out.paint))
     return Exit.OK
+
+
+class _Asked(TypedDict):
+    also: list[str]
+    limit: int | None
+    now: str | None
+    profile: str | None
+    time_budget: float | None
+    trace: bool
+
+
+def _asked(args: argparse.Namespace) -> _Asked:
+    """How a question is asked, for `search` and `context` alike."""
+    return {
+        "also": args.also,
+        "limit": args.limit,
+        "now": args.now,
+        "profile": args.profile,
+        "time_budget": args.time_budget,
+        "trace": args.trace,
+    }
 
 
 def rebuild(args: argparse.Namespace) -> int:

@@ -160,6 +160,12 @@ def _reads(made: Mapping[str, argparse.ArgumentParser]) -> None:
         made[name].add_argument("query", metavar="QUESTION")
         made[name].add_argument("--limit", metavar="N", type=int, help="at most so many memories (default: by the question)")
         made[name].add_argument("--now", metavar="TIME", help='what "last week" counts from (default: now)')
+        made[name].add_argument(
+            "--also", metavar="SUBJECT", action="append", default=[], help="look there too; may be repeated (project:apollo)"
+        )
+        made[name].add_argument("--profile", metavar="NAME", help="what orders it: relevance, forms-dynamics or enterprise")
+        made[name].add_argument("--time-budget", metavar="SECONDS", type=float, help="at most so long (default: 0.2)")
+        made[name].add_argument("--trace", action="store_true", help="say how the answer came about")
     made["context"].add_argument("--budget", metavar="N", type=int, default=2000, help="tokens at most (default: 2000)")
     made["context"].add_argument("--sources", action="store_true", help="say below each line where it comes from")
     made["search"].add_argument("--history", action="store_true", help="past values too, marked as such")

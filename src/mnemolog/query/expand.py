@@ -5,6 +5,7 @@ and only relations that the question gives a reason to follow."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from ..processors.core.text import terms
@@ -15,7 +16,7 @@ from .trace import Walk
 from .understand import Question
 from .wording import value_text
 
-__all__ = ["LAYERS", "LEAST_WEIGHT", "MOST_PER_LAYER", "Reached", "walk"]
+__all__ = ["LAYERS", "LEAST_WEIGHT", "MOST_PER_LAYER", "Reached", "type_words", "walk"]
 
 LAYERS = 2
 MOST_PER_LAYER = 5
@@ -57,7 +58,7 @@ def walk(
             for link in _links(facts, facts.by_id[form_id], question, registry):
                 if link.to.form_id in seen:
                     continue
-                why = _refused(link, question, registry, now, past=past)
+                why = _refused(link, facts.by_id[form_id], question, registry, now, past=past)
                 if why:
                     walks.append(_noted(link, form_id, layer, why))
                 else:
@@ -112,7 +113,7 @@ def _is_asked(edge: EdgeView, there: FormView, question: Question) -> bool:
     return bool(relation and relation <= asked) or bool(name and name <= asked)
 
 
-def _refused(link: _Link, question: Question, registry: Registry, now: str, *, past: bool) -> str:
+def _refused(link: _Link, here: FormView, question: Question, registry: Registry, now: str, *, past: bool) -> str:
     """Why a link is not followed; empty where it is."""
     if link.weight <= LEAST_WEIGHT:
         return f"weight {link.weight:g} is not above {LEAST_WEIGHT:g}"
@@ -126,15 +127,28 @@ def _refused(link: _Link, question: Question, registry: Registry, now: str, *, p
         return "" if past or link.relation == "same_as" else "nothing in the question asks for this relation"
     if link.relation.startswith("knows:"):
         return "nothing in the question asks for this relation"
-    # A relation that is not spoken of is followed only to where something that is asked for can be.
-    if any(form_type == link.to.form_type for form_type, _ in question.slots) or _speaks_of(link.to, question, registry):
+    # A relation that is not spoken of is followed only to where something that is asked for can be, and is not here already.
+    wanted = {slot for form_type, slot in question.slots if form_type == link.to.form_type}
+    if here.form_type == link.to.form_type and any(slot.slot in wanted for slot in here.slots):
+        return "what is asked for stands nearer"
+    if wanted or _speaks_of(link.to, question, registry):
         return ""
     return "nothing in the question asks for this relation"
 
 
 def _speaks_of(form: FormView, question: Question, registry: Registry) -> bool:
     """Whether the question names the type of the Form: the client, 合同."""
-    declared = registry.types.get(form.form_type)
-    words = [word for lang in (declared.aliases if declared is not None else {}).values() for word in lang]
     asked = frozenset(question.terms)
-    return any(found and found <= asked for found in (frozenset(terms(word)) for word in (*words, form.form_type)))
+    return any(words <= asked for words in type_words(registry, form.form_type))
+
+
+@lru_cache(maxsize=512)
+def type_words(registry: Registry, form_type: str) -> tuple[frozenset[str], ...]:
+    """What a Form type is called, as terms: its name, its aliases in every language, and the words by which others declare
+    to be related to it."""
+    declared = registry.types.get(form_type)
+    called = [form_type.replace("_", " ")]
+    called += [word for lang in (declared.aliases if declared is not None else {}).values() for word in lang]
+    related = [relation for other in registry.types.values() for relation in other.relations if relation.to == form_type]
+    called += [word for relation in related for lang in relation.when.values() for word in lang]
+    return tuple(dict.fromkeys(found for word in called if (found := frozenset(terms(word)))))

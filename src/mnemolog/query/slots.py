@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from math import log1p
 from typing import NamedTuple
 
-from ..processors.core.text import terms
 from ..schemas.registry import Registry
 from ..schemas.views import FormView, SlotView, VersionView
-from .expand import Reached, walk
+from .expand import Reached, type_words, walk
 from .facts import Facts, Standing
 from .hits import Hit, HitStatus
 from .ids import memory_id
@@ -97,9 +96,8 @@ def _of_named_type(facts: Facts, question: Question, registry: Registry) -> list
     """The Forms of a type that the question names ("the project's owner"), where there are few of it."""
     found: list[str] = []
     asked = frozenset(question.terms)
-    for name, declared in registry.types.items():
-        words = [word for lang in declared.aliases.values() for word in lang]
-        if name == "rule" or not any(said and said <= asked for said in (frozenset(terms(word)) for word in (*words, name))):
+    for name in registry.types:
+        if name == "rule" or not any(words <= asked for words in type_words(registry, name)):
             continue
         there = [form.form_id for form in facts.forms if form.form_type == name and form.status != "retired"]
         found += there if len(there) <= _FEW_FORMS else []
