@@ -128,9 +128,11 @@ def _slot(name: str, seen: list[dict[str, str]]) -> dict[str, Any]:
     lang = "en" if name.isascii() else "zh"
     frames = {
         "en": [
-            "{slot} (is|will be|should be|to be|of) {value}",
-            "(want|need|like|prefer|try|have|find|book|take|use|send) [it|a|an|the|my|some|something] [to be] {value}",
-            "(looking for|change it to|make it|switch to|what about|how about|go with|from|instead) [a|an|the|my] {value}",
+            "{slot} (is|will be|should be|to be|of|to) [a|the] {value}",
+            "(want|need|like|prefer|try|have|find|book|take|use|see|check for|check|looking for|change to|make it|switch to|go with) "
+            "[for] [it|a|an|the|my|some|any|something] [to be] {value}",
+            "(in|on|at|for|from) [a|an|the|my] {value}",
+            "(what about|how about|are there [any]|is there) [a|an|my|some] {value}",
         ],
         "zh": ["{slot}[是|要|在|为|改成|换成]{value}", "(想要|想找|想去|想吃|换成|改成|要|找|去|来)[一]{value}"],
     }
