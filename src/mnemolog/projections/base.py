@@ -16,16 +16,14 @@ import sqlalchemy as sa
 from ..schemas.errors import NewerVersion, UnknownLog
 from ..schemas.scope import Scope
 from .dialect import Database, insert_new, upsert
-from .postgres import run_text, schema_of
+from .stand import LIVE, MEMORY, find_live, read_live, read_numbers
 from .statements import Statements
 from .tables import PREFIX, PROJECTED, SCHEMA_VERSION, Tables, active_versions, create, scopes, store_meta, tables, vectors
 
-__all__ = ["CHUNK", "Cursor", "StoreBase", "read_numbers"]
+__all__ = ["CHUNK", "Cursor", "StoreBase"]
 
 CHUNK = 500
 """Keys per IN list."""
-MEMORY = "memory"
-"""The name of the one set of projections."""
 OFFSETS = ("changes", "dynamics", "summaries")
 
 
@@ -110,7 +108,7 @@ class StoreBase:
             return
         with self._database.reading() as connection:
             if self._check(connection):
-                yield connection, tables(self._live(connection) if version is None else version)
+                yield connection, tables(read_live(connection) if version is None else version)
                 return
         with self._nothing().reading() as connection:
             yield connection, tables(1)
@@ -131,13 +129,13 @@ class StoreBase:
     @contextmanager
     def writing(self, version: int | None = None) -> Iterator[tuple[sa.Connection, Tables]]:
         """One atomic write to the live tables (or to those of `version`), which are made where they are missing."""
-        with self._database.writing(_LIVE_FIRST if version is None else "") as connection:
+        with self._database.writing(LIVE if version is None else "") as connection:
             told = self._database.told()
             if not self._check(connection):
                 self._create(connection)
             self._local.numbered = {}
             if version is None:
-                version = int(told[0][0] or 0) if told else self._live(connection)
+                version = int(told[0][0] or 0) if told else read_live(connection)
             yield connection, tables(version)
         # Only now is it certain that they stay.
         self._scope_ids.update(self._local.numbered)
@@ -182,7 +180,7 @@ class StoreBase:
         """Makes the tables. Those of an older shape are left: the first write makes new ones beside them, which are filled from
         the log's beginning like those of an empty store."""
         there = self._database.has_table(connection, active_versions.name)
-        before: int = (connection.execute(_LIVE, {"projection": MEMORY}).scalar_one_or_none() or 0) if there else 0
+        before: int = (find_live(connection) or 0) if there else 0
         if before:
             tables(before + 1).metadata.drop_all(connection)  # what a rebuild left half built
         create(connection, before + 1)
@@ -209,11 +207,6 @@ class StoreBase:
     @staticmethod
     def _meta(connection: sa.Connection) -> dict[str, str]:
         return _pairs(connection, sa.select(store_meta.c.name, store_meta.c.value))
-
-    @staticmethod
-    def _live(connection: sa.Connection) -> int:
-        version: int = connection.execute(_LIVE, {"projection": MEMORY}).scalar_one()
-        return version
 
     # -- scopes --------------------------------------------------------------------------------------------------------
 
@@ -385,20 +378,8 @@ class StoreBase:
         connection.execute(upsert(active_versions, self._dialect), [{"projection": MEMORY, "version": version}])
 
 
-def read_numbers(connection: sa.Connection, table: sa.Table) -> dict[str, int]:
-    """The rows of a table of names and values. They are read at every step."""
-    if connection.dialect.name == "postgresql":
-        query = f"SELECT name, value FROM {schema_of(connection)}.{table.name}"  # noqa: S608 - both are names of ours
-        return dict(run_text(connection, query, {}).fetchall())
-    return _pairs(connection, sa.select(table.c.name, table.c.value))
-
-
 def _pairs(connection: sa.Connection, query: sa.Executable) -> dict[str, Any]:
     return {key: value for key, value in connection.execute(query).all()}  # noqa: C416 - rows are no pairs to a type checker
-
-
-_LIVE_FIRST = "SELECT version FROM {schema}.rm_active_versions WHERE projection = 'memory'"
-_LIVE = sa.select(active_versions.c.version).where(active_versions.c.projection == sa.bindparam("projection"))
 
 
 @lru_cache(maxsize=16)

@@ -26,7 +26,7 @@ from ..schemas.events import CHANGES, DYNAMICS, TOPICS
 from .bulk import Write, insert_rows
 from .cells import Row
 from .dialect import Database, Update, insert_new
-from .postgres import pipelined
+from .postgres import pipelined, run_text, schema_of
 
 __all__ = ["SqlLogIndex"]
 
@@ -112,8 +112,8 @@ class SqlLogIndex:
 
     @contextmanager
     def step(self) -> Iterator[IndexStep]:
-        with self._database.writing() as connection:
-            index = _Index(connection)
+        with self._database.writing(_OFFSETS_FIRST) as connection:
+            index = _Index(connection, self._database.told())
             yield index
             index.write()
 
@@ -147,10 +147,13 @@ class _Index:
     """What was looked up stays true: nobody else writes meanwhile, and a reader sees one moment. What is written goes to the
     database in one message, when it is read there or at the end."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: sa.Connection, stand: Sequence[tuple[str | None, ...]] | None = None) -> None:
         self._connection = connection
+        self._schema = schema_of(connection) if connection.dialect.name == "postgresql" else ""
         self._statements = _writes(connection.dialect.name)
         self._stand: dict[str, tuple[int, str]] | None = None
+        if stand is not None:
+            self._stand = {topic or "": (int(offset or 0), recorded or "") for topic, offset, recorded in stand}
         self._looked_up: dict[tuple[str, Key], tuple[int, str] | None] = {}
         self._heads: dict[str, str | None] = {}
         self._waiting: list[tuple[Write, list[Row]]] = []
@@ -180,6 +183,13 @@ class _Index:
         self.write()
         return self._connection.execute(statement, parameters)
 
+    def _among(self, statement: sa.Executable, text: str, keys: list[bytes], **more: object) -> Any:
+        """The rows of some keys."""
+        if not self._schema:
+            return self._read(statement, {"keys": keys, **more})
+        self.write()
+        return run_text(self._connection, text.format(schema=self._schema), {"keys": keys, **more})
+
     def next_offset(self, topic: str) -> int:
         return self._stands().get(topic, (0, ""))[0]
 
@@ -202,7 +212,7 @@ class _Index:
         for start in range(0, len(hashes), _CHUNK):
             part = hashes[start : start + _CHUNK]
             asked.update(((topic, by_hash[hashed]), None) for hashed in part)
-            for hashed, position, content in self._read(_KNOWN, {"number": _number(topic), "keys": part}):
+            for hashed, position, content in self._among(_KNOWN, _KNOWN_TEXT, part, number=_number(topic)):
                 asked[topic, by_hash[bytes(hashed)]] = (position, content)
         return {key: found for key in keys if (found := asked[topic, key]) is not None}
 
@@ -213,7 +223,7 @@ class _Index:
         for start in range(0, len(hashes), _CHUNK):
             part = hashes[start : start + _CHUNK]
             asked.update((by_hash[hashed], None) for hashed in part)
-            asked.update((by_hash[bytes(hashed)], head) for hashed, head in self._read(_HEADS, {"scopes": part}))
+            asked.update((by_hash[bytes(hashed)], head) for hashed, head in self._among(_HEADS, _HEADS_TEXT, part))
         return {scope: head for scope in scopes if (head := asked[scope]) is not None}
 
     def last_input(self, scope: str) -> int | None:
@@ -356,7 +366,11 @@ _COUNTS = sa.select(_counts.c.name, _counts.c.number)
 _KNOWN = sa.select(_seen.c.key, _seen.c.position, _seen.c.content).where(
     _seen.c.topic == sa.bindparam("number"), _seen.c.key.in_(sa.bindparam("keys", expanding=True))
 )
-_HEADS = sa.select(_heads.c.scope, _heads.c.head).where(_heads.c.scope.in_(sa.bindparam("scopes", expanding=True)))
+_HEADS = sa.select(_heads.c.scope, _heads.c.head).where(_heads.c.scope.in_(sa.bindparam("keys", expanding=True)))
+# The same for PostgreSQL, in its own words: they are asked for at every step.
+_OFFSETS_FIRST = "SELECT topic, next_offset, recorded FROM {schema}.log_offsets"
+_KNOWN_TEXT = "SELECT key, position, content FROM {schema}.log_seen WHERE topic = %(number)s AND key = ANY(%(keys)s::bytea[])"
+_HEADS_TEXT = "SELECT scope, head FROM {schema}.log_heads WHERE scope = ANY(%(keys)s::bytea[])"
 _LAST = sa.select(sa.func.max(_inputs.c.position)).where(_inputs.c.scope == sa.bindparam("scope"))
 _SESSION = (
     sa.select(_inputs.c.position)

@@ -12,7 +12,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,7 +22,20 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from ..schemas.errors import FolderError, InvalidInput, LogError, Misconfigured, MnemologError, ReadOnly, Unavailable
 
-__all__ = ["DEFAULT_SCHEMA", "LOCK_SECONDS", "OLDEST", "Server", "advisory_number", "check_schema", "join", "pipelined"]
+__all__ = [
+    "DEFAULT_SCHEMA",
+    "LOCK_SECONDS",
+    "OLDEST",
+    "Server",
+    "advisory_number",
+    "begin_with",
+    "big_number",
+    "check_schema",
+    "join",
+    "pipelined",
+    "run_text",
+    "schema_of",
+]
 
 OLDEST = 14
 """The oldest PostgreSQL that is accepted."""
@@ -182,19 +195,64 @@ def pipelined(connection: sa.Connection) -> Iterator[None]:
     if connection.dialect.name != "postgresql":
         yield
         return
-    driver: Any = connection.dialect.loaded_dbapi
-    raw: Any = connection.connection.dbapi_connection
+    driver, raw = _driver(connection)
     if not driver.Pipeline.is_supported():
         yield
         return
+    with _errors(connection), raw.pipeline():
+        yield
+
+
+def begin_with(connection: sa.Connection, script: str) -> list[tuple[str | None, ...]]:
+    """Begins a transaction with some statements in one message; the rows of the last of them, as text."""
+    driver, raw = _driver(connection)
+    with _errors(connection):
+        result = raw.pgconn.exec_(f"BEGIN; {script}".encode())
+        if result.status not in (driver.pq.ExecStatus.TUPLES_OK, driver.pq.ExecStatus.COMMAND_OK):
+            if raw.closed:
+                raise driver.OperationalError(result.error_message.decode("utf-8", "replace"))
+            raise driver.errors.error_from_result(result)
+    return [
+        tuple(None if (value := result.get_value(row, column)) is None else value.decode() for column in range(result.nfields))
+        for row in range(result.ntuples)
+    ]
+
+
+def run_text(connection: sa.Connection, text: str, parameters: Mapping[str, object]) -> Any:
+    """Runs a statement that is written as psycopg takes it; the cursor, which has its rows."""
+    _, raw = _driver(connection)
+    with _errors(connection):
+        return raw.execute(text, parameters)
+
+
+def schema_of(connection: sa.Connection) -> str:
+    """The schema that the statements of a connection are about."""
+    names: Mapping[None, str] = connection.get_execution_options()["schema_translate_map"]
+    return names[None]
+
+
+def _driver(connection: sa.Connection) -> tuple[Any, Any]:
+    return connection.dialect.loaded_dbapi, connection.connection.dbapi_connection
+
+
+@contextmanager
+def _errors(connection: sa.Connection) -> Iterator[None]:
+    """What psycopg raises, as SQLAlchemy does."""
+    driver, raw = _driver(connection)
     try:
-        with raw.pipeline():
-            yield
+        yield
     except driver.Error as error:
         lost = raw.closed or raw.broken
         if lost:
             connection.invalidate(error)
         raise exc.DBAPIError.instance(None, None, error, driver.Error, connection_invalidated=lost) from error
+
+
+def big_number(value: int | None) -> Any:
+    """As a number of one size: else a statement is prepared once for each of the sizes that its numbers have."""
+    from psycopg.types.numeric import Int8
+
+    return None if value is None else Int8(value)
 
 
 _PASSING = ("08", "40", "53", "57")

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from .postgres import pipelined
+from .stand import read_numbers
 from .store import Store
 from .tables import Tables
 
@@ -82,5 +83,4 @@ class ResolverState:
 
 
 def _offsets(connection: sa.Connection, t: Tables) -> dict[str, int]:
-    rows = connection.execute(sa.select(t.offsets.c.name, t.offsets.c.value))
-    return {str(name): int(value) for name, value in rows}
+    return read_numbers(connection, t.offsets)

@@ -23,6 +23,10 @@ from .installation import Partition
 
 __all__ = ["SummariseCore"]
 
+_EVERY = 1.0
+"""Seconds between two looks; what is due becomes so with the time of day."""
+_SHARE = 20
+"""So many times as long as a look took, the next one waits at least: it reads whole tables, and the rows move all the time."""
 _AGAIN = 60.0
 """Seconds after which a deadline that was published is published again, if it is still due."""
 
@@ -34,6 +38,7 @@ class SummariseCore:
         self._partition, self._now = partition, now
         self._published: dict[str, float] = {}
         self._looked: tuple[int, Cursor] | None = None
+        self._next_look = 0.0
 
     @property
     def topic(self) -> str:
@@ -45,9 +50,15 @@ class SummariseCore:
             return self._partition.store.read_offsets(connection, current)["summaries"]
 
     def step(self, timeout: float) -> int:
+        """With a `timeout` it may be too early for a look; without one it looks at once."""
+        begun = time.monotonic()
+        if timeout > 0 and begun < self._next_look:
+            time.sleep(min(timeout, self._next_look - begun))
+            return 0
         done = self._weeks() + self._deadlines()
-        if not done and timeout > 0:
-            time.sleep(timeout)
+        if not done:
+            ended = time.monotonic()
+            self._next_look = ended + max(_EVERY, _SHARE * (ended - begun))
         return done
 
     def _weeks(self) -> int:
