@@ -4,7 +4,7 @@ decisions. Each line knows its sources, an old or unsure one says so, and nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
@@ -16,7 +16,7 @@ from .facts import Facts
 from .hits import Hit
 from .lines import ContextLine
 from .page import Page
-from .sheets import Sheet, sheet_of
+from .sheets import Item, Sheet, sheet_of
 from .statements import Voice, changes, open_questions, standing
 from .trace import Trace
 from .understand import Question
@@ -28,6 +28,9 @@ _RECENT_CHANGES = 3
 _FIRST_EXCERPTS = 5
 _PROFILE_SHARE = 0.4
 """Of the room that the rules leave, for the profile."""
+_BESIDE = 40
+_BESIDE_SHARE = 0.2
+"""Of the budget, for what else is known of what the question is about: so many lines at most."""
 _UNSURE_SHARE = 0.2
 """Of the budget, for excerpts that are there by resemblance alone."""
 
@@ -75,11 +78,12 @@ def assemble(
     count: Callable[[str], int],
     behind: int = 0,
     scopes: Sequence[str] = (),
+    forms: Collection[str] = (),
 ) -> Context:
     """Chooses lines in order of worth until the budget is full, and sets them in order of blocks.
 
     facts: of each scope, the first one's being whom the conversation is with; scopes: their names, in that order, so that lines
-    of the others say whose they are.
+    of the others say whose they are; forms: the ids of those that the question is about.
     """
     voice = Voice(registry, question.lang, scopes)
     sheets = [sheet_of(known, registry) for known in facts]
@@ -105,30 +109,55 @@ def assemble(
             page.drop(given_up[-1])
     told += [line for line in given_up[::-1] if not page.take([line])]
     shown = {line.id for line in told}
-    items = [item for sheet in sheets for item in sheet.items if (item[0].form_id, item[1].slot) in wanted]
-    needed = [line for line in standing(items, "facts", voice) if line.id not in shown]
+    needed, beside = _facts(sheets, wanted, frozenset(forms), shown, voice)
     unsure = int(budget * _UNSURE_SHARE)
     page.take(needed)
     page.take([line for line in said[:_FIRST_EXCERPTS] if line.confidence == 1])
     page.take([line for line in said[:_FIRST_EXCERPTS] if line.confidence < 1], unsure)
     page.take(asked)
+    page.take(beside, int(budget * _BESIDE_SHARE))
     page.take(history[: len(history) - len(recent)][::-1])
     page.take([line for line in said[_FIRST_EXCERPTS:] if line.confidence == 1])
     page.take([line for line in said[_FIRST_EXCERPTS:] if line.confidence < 1], unsure // 2)
 
-    also = {line.id for line in needed}
+    also = {line.id for line in (*needed, *beside)}
     candidates = [*rules, *(line for _, line in profile if line.id not in also), *needed, *history, *_by_time(said), *asked]
-    text, lines = page.finish(candidates)
+    text, lines = page.finish([*candidates, *beside])
     kept = {id(line) for line in lines}
     return Context(
         text=text,
         lines=lines,
         tokens=count(text) if text else 0,
         budget=budget,
-        truncated=len(lines) < len(candidates),
+        truncated=any(id(line) not in kept for line in candidates),
         behind=behind,
         left_out=[line for line in rules if id(line) not in kept],
     )
+
+
+def _facts(
+    sheets: Sequence[Sheet],
+    wanted: Collection[tuple[str, str]],
+    forms: Collection[str],
+    shown: Collection[str],
+    voice: Voice,
+) -> tuple[list[ContextLine], list[ContextLine]]:
+    """What holds now of what is asked for, and what else is known: of the Forms that the question is about or, where it is
+    about none in particular, of any, that first which matters most."""
+    needed: list[Item] = []
+    beside: list[tuple[float, Item]] = []
+    for sheet in sheets:
+        for worth, item in sheet.items:
+            form, slot = item
+            if (form.form_id, slot.slot) in wanted:
+                needed.append(item)
+            elif form.form_id in forms if forms or wanted else not sheet.is_private(item):
+                beside.append((worth, item))
+    beside.sort(key=lambda entry: -entry[0])
+    others = [item for _, item in beside[:_BESIDE]]
+    lines = standing([*needed, *others], "facts", voice)
+    asked, rest = lines[: len(needed)], lines[len(needed) :]
+    return [line for line in asked if line.id not in shown], [line for line in rest if line.id not in shown]
 
 
 def _profile(sheets: Sequence[Sheet], voice: Voice) -> list[tuple[float, ContextLine]]:

@@ -21,8 +21,8 @@ MAX_EXCERPT = 600
 """Characters of one turn that are shown at most."""
 _READ = 20_000
 """Characters of one turn that are looked through for the best part."""
-UNSURE_SHARE = 4
-"""At most one excerpt in four (or two) may be there by resemblance alone."""
+UNSURE_SHARE = 3
+"""At most one excerpt in three (or two) may be there by resemblance alone."""
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？\n]*")
 
 

@@ -150,6 +150,7 @@ class Recall:
             question,
             facts=[gathered.facts[key] for key in keys if key in gathered.facts],
             scopes=keys,
+            forms=gathered.forms,
             slots=gathered.slots,
             events=gathered.events,
             turns=turns,

@@ -28,13 +28,14 @@ class Sheet:
     def __init__(self, facts: Facts, registry: Registry) -> None:
         self.facts = facts
         self.outdated = Outdated(facts, registry)
-        self.items: list[Item] = []
-        """All that stands, by Form and slot."""
+        self.items: list[tuple[float, Item]] = []
+        """(importance, item) of all that stands, by Form and slot."""
+        self._private: set[int] = set()
         self.rules: list[Item] = []
         """Standing orders that are in force, oldest first, so that a new one changes nothing in front of it."""
         self.profile: list[tuple[float, Item]] = []
-        """(importance, item) of whom or what the scope is about and of what binds other work, by Form and slot. Nothing
-        sensitive: that is told only where it is asked for."""
+        """(importance, item) of whom or what the scope is about and of what binds other work, by Form and slot. What is
+        sensitive is told only where it is asked for, unless it is a constraint, such as an allergy."""
         self._of_slot: dict[tuple[str, str], list[VersionView]] = {}
         for version in facts.versions:
             self._of_slot.setdefault((version.form_id, version.slot), []).append(version)
@@ -45,14 +46,16 @@ class Sheet:
             for slot in form.slots:
                 if slot.status == "retired":
                     continue
-                self.items.append((form, slot))
                 kind = category(registry, form.form_type, slot.slot)
                 declared = registry.types.get(form.form_type)
                 known = declared.slots.get(slot.slot) if declared is not None else None
                 worth = known.importance if known is not None else 0.0
+                self.items.append((worth, (form, slot)))
+                if known is not None and known.sensitive:
+                    self._private.add(id(slot))
                 if kind == "rule" and slot.status != "scheduled":
                     self.rules.append((form, slot))
-                elif known is not None and known.sensitive:
+                elif known is not None and known.sensitive and worth < _CONSTRAINT:
                     continue
                 elif kind == "rule" or _is_own(form):
                     self.profile.append((worth, (form, slot)))
@@ -62,6 +65,10 @@ class Sheet:
         newest = sorted(constraints, key=lambda item: item[1][0].updated_at, reverse=True)[:_CONSTRAINTS]
         kept = {id(item[1][1]) for item in newest}
         self.profile += [entry for entry in constraints if id(entry[1][1]) in kept]
+
+    def is_private(self, item: Item) -> bool:
+        """Whether it is told only where it is asked for."""
+        return id(item[1]) in self._private
 
     def history_of(self, form_id: str, slot: str) -> list[VersionView]:
         """The versions of a slot, in order of validity."""
