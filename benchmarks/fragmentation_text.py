@@ -29,8 +29,16 @@ _MONTH_DAY = re.compile(rf"({'|'.join(_MONTHS)}) (\d{{1,2}})")
 _DAY_ZH = re.compile(r"(\d{1,2})月(\d{1,2})日")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
 
-_STAMPS = re.compile(r"^\s*(?:- )?\[?\d{4}-\d\d-\d\d(?:, [^\]]*\])?|(?:since|from|until|自) ?\d{4}-\d\d-\d\d", re.IGNORECASE)
+_STAMPS = re.compile(
+    r"^\s*(?:- )?\[?\d{4}-\d\d-\d\d(?:, [^\]]*\])?"
+    r"|(?:since|from|until|said|set|decided|changed|corrected|ended|happened|自) ?\d{4}-\d\d-\d\d"
+    r"|\[\d{4}-\d\d-\d\d(?:所说|变更|决定|更正|设定|终止|发生|起待确认)",
+    re.IGNORECASE,
+)
 """When something was said or began to hold is not what was said."""
+
+_SAID = re.compile(r"\s*\[(?:said \d{4}-\d\d-\d\d|\d{4}-\d\d-\d\d所说)\]\s*$")
+"""Only when it was said."""
 
 _OLD = re.compile(
     r"no longer|not .{0,40}any ?more|any ?more\b|superseded|former|previous|used to|instead of|rather than|called off|\bwas\b"
@@ -179,7 +187,7 @@ class Block:
     @staticmethod
     def _quoted(line: Line) -> bool:
         """A line of talk without a mark of its own at its end: words like `was` in it may be about anything."""
-        return not re.search(r"\[[^\]]*\]\s*$|no longer\s*$|不再有效", line.text)
+        return not re.search(r"\[[^\]]*\]\s*$|no longer\s*$|不再有效", _SAID.sub("", line.text))
 
     def hop(self, hop: Hop, said: str) -> bool:
         """One line holds all its words, or the turn that said it stands there as it was said."""
