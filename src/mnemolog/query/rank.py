@@ -96,17 +96,18 @@ class TurnRanker:
         kept = np.flatnonzero(total >= floor)
         best = kept[np.argsort(-total[kept], kind="stable")][:limit]
         where = np.concatenate(offsets)
+        shown = units[:, best].T.astype(np.float64).round(4).tolist()
         return [
             RankedTurn(
                 names[row],
                 int(where[row]),
                 float(total[row]),
-                {name: round(float(units[at, row]), 4) for at, name in enumerate(SIGNALS)},
+                dict(zip(SIGNALS, values, strict=True)),
                 bool(words[row]),
                 bool(nearest[row]),
                 bool(beside[row]),
             )
-            for row in best.tolist()
+            for row, values in zip(best.tolist(), shown, strict=True)
         ]
 
     def reread(self, ranked: Sequence[RankedTurn], contents: Mapping[tuple[str, int], str]) -> list[RankedTurn]:
