@@ -18,7 +18,8 @@ from ..schemas.views import EdgeView, FormView, PendingView, SummaryView, Timeli
 from .base import CHUNK
 from .columns import StoredText, same_text
 from .shown import Shown
-from .summaries import closed_weeks, make_summary, open_week, seen_names, seen_weeks, timeline_rows
+from .shown import shown as shown_of
+from .summaries import closed_weeks, make_summary, open_week, seen_names, seen_weeks
 from .tables import Tables
 from .views import EvidenceKey, edge_view, form_view, pending_view, timeline_entry, turn_view, version_view
 
@@ -55,7 +56,7 @@ class ReadModels:
         raise NotImplementedError
 
     def _shown(self, connection: sa.Connection, t: Tables) -> Shown:
-        return Shown(t, self.sight, connection.dialect.name)
+        return shown_of(t, self.sight, connection.dialect.name)
 
     # -- Forms ---------------------------------------------------------------------------------------------------------
 
@@ -77,7 +78,7 @@ class ReadModels:
             scope_id = self.scope_number(connection, scope)
             shown = self._shown(connection, t)
             f, s, v = t.forms, t.slots, t.versions
-            query = sa.select(f).where(f.c.scope_id == scope_id, *shown.forms())
+            query = sa.select(f).where(f.c.scope_id == scope_id, *shown.forms_seen)
             if form_type is not None:
                 query = query.where(f.c.form_type == form_type)
             if form_id is not None:
@@ -94,7 +95,7 @@ class ReadModels:
             slots = (
                 sa.select(v)
                 .select_from(s.join(v, joined))
-                .where(s.c.scope_id == scope_id, *shown.versions(), v.c.value.is_not(None))
+                .where(s.c.scope_id == scope_id, *shown.versions_seen, v.c.value.is_not(None))
             )
             if form_id is not None:
                 slots = slots.where(s.c.form_id == form_id)
@@ -121,11 +122,11 @@ class ReadModels:
                 s.c.lane == 0,
             )
             form = sa.and_(f.c.scope_id == v.c.scope_id, f.c.form_id == v.c.form_id)
-            columns = (s.c.version.label("standing"), f.c.status.label("form_status"), shown.before(v).label("tells_before"))
+            columns = (s.c.version.label("standing"), f.c.status.label("form_status"), shown.tells_before.label("tells_before"))
             query = (
                 sa.select(v, *columns)
                 .select_from(v.outerjoin(s, joined).outerjoin(f, form))
-                .where(v.c.scope_id == scope_id, *shown.versions())
+                .where(v.c.scope_id == scope_id, *shown.versions_seen)
             )
             if form_id is not None:
                 query = query.where(v.c.form_id == form_id)
@@ -156,7 +157,7 @@ class ReadModels:
         # The order by the pointers makes a database start from them, few, and not from the evidence, much.
         order = (s.c.form_id, s.c.slot, s.c.element, s.c.lane) if current else (e.c.form_id, e.c.slot, e.c.version)
         found: dict[EvidenceKey, list[Evidence]] = {}
-        query = query.where(*self._shown(connection, t).evidence(e))
+        query = query.where(*self._shown(connection, t).evidence_seen)
         for form, slot, version, *piece in connection.execute(query.order_by(*order, e.c.seq)):
             found.setdefault((form, slot, version), []).append(Evidence(*piece))
         return found
@@ -174,7 +175,7 @@ class ReadModels:
         """What happened from `since` on and before `until` (fixed UTC form), by (occurred_at, position)."""
         with self.reading() as (connection, t):
             table, shown = t.timeline, self._shown(connection, t)
-            query = timeline_rows(t, shown).where(table.c.scope_id == self.scope_number(connection, scope))
+            query = shown.entries.where(table.c.scope_id == self.scope_number(connection, scope))
             if since is not None:
                 query = query.where(table.c.occurred_at >= since)
             if until is not None:
@@ -187,7 +188,7 @@ class ReadModels:
         """One entry of the timeline; None where there is none (or it is not shown)."""
         with self.reading() as (connection, t):
             mine = (t.timeline.c.scope_id == self.scope_number(connection, scope), t.timeline.c.entry_id == entry_id)
-            row = connection.execute(timeline_rows(t, self._shown(connection, t)).where(*mine).limit(1)).first()
+            row = connection.execute(self._shown(connection, t).entries.where(*mine).limit(1)).first()
             return None if row is None else timeline_entry(row)
 
     def edges(self, scope: Scope | str, include_retired: bool = False) -> list[EdgeView]:
@@ -195,7 +196,7 @@ class ReadModels:
         with self.reading() as (connection, t):
             table = t.edges
             mine = table.c.scope_id == self.scope_number(connection, scope)
-            query = sa.select(table).where(mine, *self._shown(connection, t).edges())
+            query = sa.select(table).where(mine, *self._shown(connection, t).edges_seen)
             if not include_retired:
                 query = query.where(table.c.status == "current")
             return [edge_view(row) for row in connection.execute(query.order_by(table.c.edge_id))]
@@ -205,7 +206,7 @@ class ReadModels:
         with self.reading() as (connection, t):
             table = t.pending
             mine = table.c.scope_id == self.scope_number(connection, scope)
-            query = sa.select(table).where(mine, *self._shown(connection, t).pending())
+            query = sa.select(table).where(mine, *self._shown(connection, t).pending_seen)
             return [pending_view(row) for row in connection.execute(query.order_by(table.c.position, table.c.place))]
 
     def closed_summaries(self, scope: Scope | str) -> list[SummaryView]:
@@ -271,12 +272,12 @@ class ReadModels:
             query = sa.select(c.position, c.event_id, c.session, c.speaker, c.role, c.occurred_at, c.terms).where(
                 c.scope_id == self.scope_number(connection, scope), c.position > after_offset, c.folded == 0
             )
-            query = query.where(*self._shown(connection, t).turns())
+            query = query.where(*self._shown(connection, t).turns_seen)
             return [tuple(row) for row in connection.execute(query.order_by(c.position))]
 
     def _turns(self, connection: sa.Connection, t: Tables, scope: Scope | str) -> sa.Select[Any]:
         mine = t.turns.c.scope_id == self.scope_number(connection, scope)
-        return sa.select(t.turns).where(mine, *self._shown(connection, t).turns())
+        return sa.select(t.turns).where(mine, *self._shown(connection, t).turns_seen)
 
     # -- counts --------------------------------------------------------------------------------------------------------
 

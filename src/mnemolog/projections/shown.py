@@ -6,6 +6,7 @@ restates a value, on the version that had it: all of their sources must be seen.
 
 from __future__ import annotations
 
+from functools import cached_property, lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,7 +14,7 @@ import sqlalchemy as sa
 from ..schemas.access import Sight
 from .tables import Tables
 
-__all__ = ["Shown"]
+__all__ = ["Shown", "shown"]
 
 Condition = sa.ColumnElement[bool]
 _LINKS = 3
@@ -34,6 +35,50 @@ class Shown:
     def whole(self) -> bool:
         """Nothing but what was hidden is left out."""
         return self.form_types is None and self.sources is None
+
+    # Made once: what is made of many parts takes longer to make than to ask.
+    @cached_property
+    def forms_seen(self) -> list[Condition]:
+        return self.forms()
+
+    @cached_property
+    def versions_seen(self) -> list[Condition]:
+        return self.versions()
+
+    @cached_property
+    def tells_before(self) -> Condition:
+        """Of versions."""
+        return self.before(self._t.versions)
+
+    @cached_property
+    def evidence_seen(self) -> list[Condition]:
+        return self.evidence(self._t.evidence)
+
+    @cached_property
+    def edges_seen(self) -> list[Condition]:
+        return self.edges()
+
+    @cached_property
+    def pending_seen(self) -> list[Condition]:
+        return self.pending()
+
+    @cached_property
+    def turns_seen(self) -> list[Condition]:
+        return self.turns()
+
+    @cached_property
+    def names_seen(self) -> list[Condition]:
+        return self.names(self._t.names)
+
+    @cached_property
+    def entries(self) -> sa.Select[Any]:
+        """Entries of the timeline that are seen, each with whether it may tell what was there before."""
+        t = self._t.timeline
+        tells = self.before(t)
+        if self.sources is not None:
+            # What was there before a change that came true by itself, nobody can tell any more: it is not told.
+            tells = sa.and_(tells, sa.or_(t.c.form_id == "", self.has_version(t)))
+        return sa.select(t, tells.label("tells_before")).where(*self.timeline())
 
     # -- rows by table -------------------------------------------------------------------------------------------------
 
@@ -220,3 +265,9 @@ class Shown:
         find = sa.func.strpos if self._dialect == "postgresql" else sa.func.instr
         found: Condition = find(sa.func.lower(text), sa.func.lower(part)) > 0
         return found
+
+
+@lru_cache(maxsize=256)
+def shown(t: Tables, sight: Sight | None, dialect: str) -> Shown:
+    """The conditions of a sight; made once, so that compiled statements are found again."""
+    return Shown(t, sight, dialect)

@@ -17,6 +17,7 @@ from ..schemas.values import Value
 from ..schemas.views import SummaryView, TimelineEntry
 from .cells import because
 from .shown import Shown
+from .shown import shown as shown_of
 from .tables import Tables
 from .views import timeline_entry
 
@@ -27,7 +28,6 @@ __all__ = [
     "open_week",
     "seen_names",
     "seen_weeks",
-    "timeline_rows",
     "week_bounds",
 ]
 
@@ -122,20 +122,11 @@ def seen_weeks(connection: sa.Connection, t: Tables, shown: Shown, scope_id: int
 def seen_names(connection: sa.Connection, t: Tables, shown: Shown, scope_id: int, form_id: str | None = None) -> dict[str, str]:
     """What the Forms of a scope are called by those who are seen: the newest name of each."""
     n = t.names
-    query = sa.select(n.c.form_id, n.c.name).where(n.c.scope_id == scope_id, *shown.names(n))
+    query = sa.select(n.c.form_id, n.c.name).where(n.c.scope_id == scope_id, *shown.names_seen)
     if form_id is not None:
         query = query.where(n.c.form_id == form_id)
     found = connection.execute(query.order_by(n.c.form_id, n.c.position, n.c.place)).all()
     return {form: name for form, name in found}  # noqa: C416 - rows are no pairs
-
-
-def timeline_rows(t: Tables, shown: Shown) -> sa.Select[Any]:
-    """Entries that are seen, each with whether it may tell what was there before."""
-    tells = shown.before(t.timeline)
-    if shown.sources is not None:
-        # What was there before a change that came true by itself, nobody can tell any more: it is not told.
-        tells = sa.and_(tells, sa.or_(t.timeline.c.form_id == "", shown.has_version(t.timeline)))
-    return sa.select(t.timeline, tells.label("tells_before")).where(*shown.timeline())
 
 
 def make_summary(
@@ -146,12 +137,12 @@ def make_summary(
     Nothing here may depend on what a later week changes in the same rows (a Form's newest name, whether a scheduled version
     has become current), or a week would read differently whenever it is summarised again.
     """
-    shown = Shown(t, None, connection.dialect.name) if shown is None else shown
-    turns_of = sa.select(t.turns).where(t.turns.c.folded == 0, *shown.turns())
+    shown = shown_of(t, None, connection.dialect.name) if shown is None else shown
+    turns_of = sa.select(t.turns).where(t.turns.c.folded == 0, *shown.turns_seen)
     turns = _of_week(connection, turns_of, t.turns, t.turns.c.event_time, scope_id, week)
-    found = _of_week(connection, timeline_rows(t, shown), t.timeline, t.timeline.c.occurred_at, scope_id, week)
+    found = _of_week(connection, shown.entries, t.timeline, t.timeline.c.occurred_at, scope_id, week)
     entries = [timeline_entry(row) for row in found]
-    changes = sa.select(t.versions, shown.before(t.versions).label("tells_before")).where(*shown.versions())
+    changes = sa.select(t.versions, shown.tells_before.label("tells_before")).where(*shown.versions_seen)
     versions = _of_week(connection, changes, t.versions, t.versions.c.event_time, scope_id, week)
     keys = _form_keys(connection, t, scope_id, [row.form_id for row in versions])
     if shown.sources is not None:
