@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from ..processors.core.text import terms
@@ -36,7 +37,9 @@ class Facts:
         versions: Sequence[VersionView],
         registry: Registry,
         edges: Sequence[EdgeView] = (),
+        previous: Facts | None = None,
     ) -> None:
+        """`previous`: the same scope's as they were before; what has not changed since is not worked out again."""
         self.state: tuple[int | str, ...] = ()
         """How far the scope's read models were."""
         self._edges: dict[str, list[EdgeView]] = {}
@@ -49,7 +52,10 @@ class Facts:
         self._histories: dict[tuple[str, str], list[VersionView]] = {}
         for version in self.versions:
             self._histories.setdefault((version.form_id, version.slot), []).append(version)
-        self.standing = [_standing(form, slot, registry) for form in self.forms for slot in form.slots]
+        known = {_place(one.form, one.slot): one for one in previous.standing} if previous is not None else {}
+        self.standing: list[Standing] = [
+            _standing(form, slot, registry, known.get(_place(form, slot))) for form in self.forms for slot in form.slots
+        ]
         self.outdated = _outdated(self.versions)
         self.current = frozenset(piece.turn_id for version in self.versions if version.current for piece in version.evidence)
         """Turns that speak of values that stand."""
@@ -66,14 +72,37 @@ class Facts:
             for name in dict.fromkeys((normal_text(form.name), normal_text(form.key))):
                 if name and form.key != "self":
                     self._by_name.setdefault(name, []).append(form)
-        self._holding: dict[str, int] = {}
-        for standing in self.standing:
+        self._named: dict[str, list[str]] = {}
+        for form_id, name_terms in self.name_terms.items():
+            for term in name_terms:
+                self._named.setdefault(term, []).append(form_id)
+        self._having: dict[str, list[int]] = {}
+        self._of_slot: dict[tuple[str, str], list[int]] = {}
+        self._of_form: dict[str, list[int]] = {}
+        for at, standing in enumerate(self.standing):
             for term in standing.terms:
-                self._holding[term] = self._holding.get(term, 0) + 1
+                self._having.setdefault(term, []).append(at)
+            self._of_slot.setdefault((standing.form.form_type, standing.slot.slot), []).append(at)
+            self._of_form.setdefault(standing.form.form_id, []).append(at)
+        self.own = [form for form in self.forms if form.key == "self"]
+        """The user's own Forms."""
 
-    def holding(self, term: str) -> int:
-        """How many standing slots are found by a term."""
-        return self._holding.get(term, 0)
+    def having(self, term: str) -> Sequence[int]:
+        """The places in `standing` of the slots that are found by a term."""
+        return self._having.get(term, ())
+
+    def of_slot(self, form_type: str, slot: str) -> Sequence[int]:
+        """The places in `standing` of a slot of every Form of its type."""
+        return self._of_slot.get((form_type, slot), ())
+
+    def of_form(self, form_id: str) -> Sequence[int]:
+        """The places in `standing` of a Form's slots."""
+        return self._of_form.get(form_id, ())
+
+    def named(self, asked: Collection[str]) -> list[str]:
+        """The ids of the Forms whose whole name is among these words, in the order of `forms`."""
+        some = {form_id for term in asked for form_id in self._named.get(term, ())}
+        return [form_id for form_id in self.by_id if form_id in some and self.name_terms[form_id] <= frozenset(asked)]
 
     def edges_of(self, form_id: str) -> list[EdgeView]:
         """The relations that a Form is one end of."""
@@ -88,14 +117,27 @@ class Facts:
         return self._histories.get((form_id, slot), [])
 
 
-def _standing(form: FormView, slot: SlotView, registry: Registry) -> Standing:
-    declared = registry.types.get(form.form_type)
-    known = declared.slots.get(slot.slot) if declared is not None else None
-    aliases = [alias for words in (known.aliases if known is not None else {}).values() for alias in words]
+def _place(form: FormView, slot: SlotView) -> tuple[str, str, str, int, str]:
+    return form.form_id, slot.slot, slot.element, slot.version, slot.status
+
+
+def _standing(form: FormView, slot: SlotView, registry: Registry, before: Standing | None) -> Standing:
+    if before is not None and before.slot == slot and (before.form.name, before.form.key) == (form.name, form.key):
+        return Standing(form, slot, before.name_terms, before.terms)
     name_terms = frozenset(terms(form.name)) if form.key != "self" else frozenset()
     said = [piece.quote for piece in slot.evidence]
-    text = "\n".join([slot.slot.replace("_", " "), slot.value.shown, slot.cause, *aliases, *said])
-    return Standing(form, slot, name_terms, frozenset(terms(text)) | name_terms)
+    text = "\n".join([slot.slot.replace("_", " "), slot.value.shown, slot.cause, *said])
+    return Standing(form, slot, name_terms, frozenset(terms(text)) | name_terms | _called(registry, form.form_type, slot.slot))
+
+
+@lru_cache(maxsize=4096)
+def _called(registry: Registry, form_type: str, slot: str) -> frozenset[str]:
+    """The words of a slot's aliases in every language."""
+    declared = registry.types.get(form_type)
+    known = declared.slots.get(slot) if declared is not None else None
+    return frozenset(
+        terms("\n".join(alias for words in (known.aliases if known is not None else {}).values() for alias in words))
+    )
 
 
 def _outdated(versions: Sequence[VersionView]) -> dict[str, str | None]:
@@ -154,7 +196,8 @@ class FactCache:
                     self._held.move_to_end(scope)
                     return held[1]
             forms, versions = self._reader.forms(scope, include_retired=True), self._reader.history(scope)
-            facts = Facts(forms, versions, self._registry, self._reader.edges(scope))
+            previous = held[1] if held is not None else None
+            facts = Facts(forms, versions, self._registry, self._reader.edges(scope), previous)
             facts.state = state
             with self._lock:
                 self._held[scope] = (state, facts)

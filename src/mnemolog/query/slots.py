@@ -31,6 +31,8 @@ _PER_STEP = 0.9
 _BY_ITSELF = 0.3
 """The worth of a slot that nothing speaks for but the Form that was reached; so many of each:"""
 _MOST_BY_ITSELF = 2
+_MOST = 100
+"""Slots that are looked at more closely."""
 _FEW_FORMS = 3
 
 
@@ -45,41 +47,43 @@ class SlotsFound(NamedTuple):
 def find_slots(facts: Facts, question: Question, registry: Registry, now: str, *, past: bool) -> SlotsFound:
     """The slots that the question asks for, best first, each followed by its history where `past` says so."""
     asked = frozenset(question.terms)
-    named = [form_id for form_id, name in facts.name_terms.items() if name and name <= asked]
+    named = facts.named(asked)
     named += [form.form_id for name in question.names for form in facts.called(name) if form.form_id not in named]
     own = _FIRST_PERSON.search(question.text) is not None
-    starts = named + [form.form_id for form in facts.forms if form.key == "self" and own]
+    starts = named + [form.form_id for form in facts.own if own]
     starts = starts or _of_named_type(facts, question, registry)
     reached, walks = walk(facts, starts, question, registry, now, past=past)
     meant = {step.form.form_id: step for step in reached}
     # Jack's city is no answer about Jill's, nor the user's own unless the question speaks of it too.
     types = {facts.by_id[form_id].form_type for form_id in named}
     types |= {step.form.form_type for step in reached if any(place[0] == step.form.form_type for place in question.slots)}
-    weights = _weights(asked, facts)
+    by_alias = {at for place in question.slots for at in facts.of_slot(*place)}
+    by_words = _by_words(asked, facts)
+    there = {at for form_id in meant for at in facts.of_form(form_id)}
+    is_named = frozenset(named)
     scored: list[tuple[float, dict[str, float], Standing, bool]] = []
-    for standing in facts.standing:
+    for at in sorted(by_alias | by_words.keys() | there):
+        standing = facts.standing[at]
         form, slot = standing.form, standing.slot
         if form.status == "retired" and not past:
             continue
-        step = meant.get(form.form_id) if form.form_id not in named else None
-        if form.form_type in types and step is None and form.form_id not in named and not (form.key == "self" and own):
+        step = meant.get(form.form_id) if form.form_id not in is_named else None
+        if form.form_type in types and step is None and form.form_id not in is_named and not (form.key == "self" and own):
             continue
-        why = {
-            "alias": _NAMED_BY_ALIAS if (form.form_type, slot.slot) in question.slots else 0.0,
-            "name": _NAMED_BY_FORM if form.form_id in named else 0.0,
-            "words": sum(weight for term, weight in weights.items() if term in standing.terms),
-        }
-        score = sum(why.values())
-        enough = score >= _ENOUGH and (why["alias"] or why["words"] >= _ENOUGH or (why["name"] and why["words"]))
+        alias, words = _NAMED_BY_ALIAS if at in by_alias else 0.0, by_words.get(at, 0.0)
+        name = _NAMED_BY_FORM if form.form_id in is_named else 0.0
+        score = alias + name + words
+        enough = score >= _ENOUGH and (alias or words >= _ENOUGH or (name and words))
+        if not enough and (step is None or not words):
+            # Of a Form that was reached a word is enough: the question led to it.
+            continue
+        why = {"alias": alias, "name": name, "words": words}
         if step is not None:
-            # A Form that was reached was led to by the question: its slots need no more than a word of it.
-            enough = enough or why["words"] > 0
             score = (score + _NAMED_BY_FORM) * step.worth * _PER_STEP**step.layer
             why["steps"] = float(step.layer)
-        if enough:
-            scored.append((score * (0.5 + slot.confidence / 2), why, standing, step is not None))
+        scored.append((score * (0.5 + slot.confidence / 2), why, standing, step is not None))
     scored += _by_themselves(reached, {standing.form.form_id for _, _, standing, _ in scored}, facts, registry)
-    scored.sort(key=lambda found: -found[0])
+    scored = sorted(scored, key=lambda found: -found[0])[:_MOST]
     hits: list[Hit] = []
     told: set[tuple[str, str]] = set()
     for score, why, standing, walked in scored:
@@ -113,7 +117,7 @@ def _by_themselves(
         if step.layer > 1 or step.form.form_id in told:
             continue
         declared = registry.types.get(step.form.form_type)
-        own = [standing for standing in facts.standing if standing.form is step.form]
+        own = [facts.standing[at] for at in facts.of_form(step.form.form_id)]
 
         def importance(standing: Standing, slots: Mapping[str, object] = declared.slots if declared else {}) -> float:
             return -getattr(slots.get(standing.slot.slot), "importance", 0.5)
@@ -140,12 +144,17 @@ def history_hits(facts: Facts, form_id: str, slot: str, registry: Registry, lang
     return [_old_hit(form, version, score, registry, lang) for version in reversed(old)]
 
 
-def _weights(asked: frozenset[str], facts: Facts) -> dict[str, float]:
-    """How much each word of the question says, by how rare it is among the slots; together 1."""
+def _by_words(asked: frozenset[str], facts: Facts) -> dict[int, float]:
+    """Place in `standing` to the share of the question's words that the slot has, each weighed by how rare it is among the
+    slots."""
     size = len(facts.standing) + 1
-    weights = {term: log1p(size / (1 + facts.holding(term))) for term in sorted(asked)}
+    weights = {term: log1p(size / (1 + len(facts.having(term)))) for term in sorted(asked)}
     total = sum(weights.values())
-    return {term: weight / total for term, weight in weights.items()}
+    shares: dict[int, float] = {}
+    for term, weight in weights.items():
+        for at in facts.having(term):
+            shares[at] = shares.get(at, 0.0) + weight / total
+    return shares
 
 
 def _status(form: FormView, slot: SlotView) -> HitStatus:
