@@ -45,9 +45,10 @@ class Done(NamedTuple):
 
 
 class State(NamedTuple):
-    """Of the service's process."""
+    """Of the service's process. `cpu`: seconds that it has computed so far."""
 
     seconds: float
+    cpu: float
     megabytes: float
     files: int
     threads: int
@@ -141,7 +142,8 @@ async def load(
 
 def state(process: psutil.Process, seconds: float) -> State:
     files = process.num_fds() if os.name == "posix" else process.num_handles()
-    return State(seconds, process.memory_info().rss / 2**20, files, process.num_threads())
+    spent = process.cpu_times()
+    return State(seconds, spent.user + spent.system, process.memory_info().rss / 2**20, files, process.num_threads())
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -165,6 +167,7 @@ def report(done: list[Done], states: list[State], arguments: argparse.Namespace)
         print(f"  at {item.seconds:>6.0f} s: {item.megabytes:>7.1f} MB, {item.files:>4} open files, {item.threads:>3} threads")
     if states:
         last = states[-1]
+        print(f"  {(last.cpu - states[0].cpu) * 1000 / len(done):.1f} ms of computing for each request")
         print(f"  at the end: {last.megabytes:.1f} MB, {last.files} open files, {last.threads} threads")
     return int(any(not 200 <= item.status < 300 for item in done))
 

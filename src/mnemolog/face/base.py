@@ -91,9 +91,9 @@ class Face:
             self._home.catch_up(str(scope))
         return receipt
 
-    def _form(self, scope: Scope, form_id: str) -> FormView:
+    def _form(self, scope: Scope, form_id: str, *, wait: bool = True) -> FormView:
         check_text("form_id", form_id)
-        self._home.catch_up(str(scope))
+        self._home.catch_up(str(scope), wait=wait)
         form = self._home.store_of(scope).form(scope, form_id)
         if form is None:
             raise NotFound("form", form_id, "`forms` lists them with their ids")

@@ -195,10 +195,16 @@ class Reading(Recalling):
         return Rows(self._home.store_of(scope).forms(scope, form_type, retired), behind)
 
     def get(
-        self, form_id: str, *, user_id: Id | None = None, subject: str | None = None, tenant: str | None = None
+        self,
+        form_id: str,
+        *,
+        user_id: Id | None = None,
+        subject: str | None = None,
+        wait: bool = True,
+        tenant: str | None = None,
     ) -> FormView:
         """One Form by its id. Raises NotFound."""
-        return self._form(self._scope(tenant, subject, user_id), form_id)
+        return self._form(self._scope(tenant, subject, user_id), form_id, wait=wait)
 
     def history(
         self,

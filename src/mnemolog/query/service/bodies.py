@@ -12,6 +12,7 @@ from ..hits import HitKind
 from ..profiles import Profile
 from .fields import (
     ABSENT,
+    WAIT,
     Content,
     Importance,
     JsonObject,
@@ -174,7 +175,7 @@ class ReadBody(AgentBody):
     """What every question has."""
 
     after: Token = ABSENT
-    wait: bool = Field(default=True, description="whether what was written before is processed first")
+    wait: bool = Field(default=False, description=WAIT)
 
 
 _WEIGHTS = ("semantic", "recency", "importance", "type_match", "confidence", "authority")
@@ -216,7 +217,7 @@ class QuestionBody(ReadBody):
 
     def question(self) -> dict[str, Any]:
         """The arguments of `Memory.search` and `Memory.context`."""
-        given = self.given()
+        given = self.given() | {"wait": self.wait}
         given.pop("after", None)
         if isinstance(given.get("profile"), dict):
             given["profile"] = Profile(**given["profile"])
@@ -259,7 +260,7 @@ class FetchBody(Strict):
     user_id: UserId = Field(default=ABSENT, description="short for the subject user:<user_id>")
     now: Moment = Field(default=ABSENT, description="for turns that expire (default: now)")
     after: Token = ABSENT
-    wait: bool = Field(default=True, description="whether what was written before is processed first")
+    wait: bool = Field(default=False, description=WAIT)
 
     @model_validator(mode="after")
     def _one_owner(self) -> Self:

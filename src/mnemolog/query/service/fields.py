@@ -15,6 +15,7 @@ __all__ = [
     "ABSENT",
     "ANY_JSON",
     "JSON_SCHEMA",
+    "WAIT",
     "Content",
     "Cursor",
     "Importance",
@@ -39,6 +40,7 @@ __all__ = [
 
 ABSENT: Any = None
 """The default of a field that may be left out, though it may not be null."""
+WAIT = "process first what was said before; without it turns are found by their words at once, and `behind` says what is left"
 
 _PLAIN = r"[^\x00-\x1f\x7f-\x9f]"
 _SEEN = r"[^\s\x00-\x1f\x7f-\x9f]"

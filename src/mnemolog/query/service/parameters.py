@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from .fields import ABSENT, Cursor, Name, PageSize, QueryText, TextMoment, Token, UserName
+from .fields import ABSENT, WAIT, Cursor, Name, PageSize, QueryText, TextMoment, Token, UserName
 
 __all__ = [
     "DeleteParameters",
@@ -44,7 +44,7 @@ class ReadParameters(ScopeParameters):
     """Of every read. (Where a point in time can be named, it is named here.)"""
 
     after: Token = ABSENT
-    wait: bool = Field(default=True, description="whether what was written before is processed first")
+    wait: bool = Field(default=False, description=WAIT)
 
 
 class PageParameters(ReadParameters):

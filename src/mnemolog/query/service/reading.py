@@ -111,7 +111,7 @@ async def context(request: Request, caller: Reader, body: ContextBody, _: Nothin
 async def fetch_memories(request: Request, caller: Reader, body: FetchBody, _: Nothing) -> Response:
     """The memories of these ids, as they are now. What one agent hands to another obeys the view of the receiver's key."""
     service = service_of(request)
-    given = body.given()
+    given = body.given() | {"wait": body.wait}
     given.pop("after", None)
 
     def run() -> MemoriesAnswer:
@@ -182,7 +182,7 @@ async def get_form(request: Request, caller: Reader, id: Id, where: Annotated[Re
 
     def run() -> FormAnswer:
         lagging = _waited(service, caller.memory, where.after)
-        return FormAnswer(form=caller.memory.get(id, tenant=caller.tenant, **named), lagging=lagging)
+        return FormAnswer(form=caller.memory.get(id, tenant=caller.tenant, wait=where.wait, **named), lagging=lagging)
 
     return answer(await service.workers.run(run))
 
@@ -194,7 +194,7 @@ async def get_history(request: Request, caller: Reader, id: Id, where: Annotated
     """Every version of a Form's slots, oldest first within a slot, with dates, causes and evidence."""
 
     def read(memory: Memory, given: dict[str, Any], _: Place | None) -> Rows[Any]:
-        memory.get(id, **{name: value for name, value in given.items() if name != "wait"})  # NotFound
+        memory.get(id, **given)  # NotFound
         return memory.history(id, where.slot, **given)
 
     items, rest = await _list(

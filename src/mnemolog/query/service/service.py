@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Annotated, TypeVar
 
 import msgspec
@@ -89,8 +89,8 @@ def service_of(request: Request) -> Service:
     return service
 
 
-def _with(permission: Permission) -> Callable[[Request], Caller]:
-    def caller(request: Request) -> Caller:
+def _with(permission: Permission) -> Callable[[Request], Awaitable[Caller]]:
+    async def caller(request: Request) -> Caller:
         found: Caller = request.state.caller
         if not found.key.may(permission):
             raise ProblemError(
