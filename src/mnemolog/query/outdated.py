@@ -83,7 +83,7 @@ class Outdated:
         for version in versions:
             for piece in version.evidence:
                 if version.value is not None and version.value.key in found:
-                    self._by_turn[piece.turn_id].append(found[version.value.key])
+                    self._by_turn.setdefault(piece.turn_id, []).append(found[version.value.key])
         for old in found.values():
             if old.words and old.words[0]:
                 self._by_word.setdefault(old.words[0] if old.in_order else max(old.words, key=len), []).append(old)
