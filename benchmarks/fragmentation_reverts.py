@@ -129,8 +129,8 @@ def _slot(name: str, seen: list[dict[str, str]]) -> dict[str, Any]:
     frames = {
         "en": [
             "{slot} (is|will be|should be|to be|of|to) [a|the] {value}",
-            "(want|need|like|prefer|try|have|find|book|take|use|see|check for|check|looking for|change to|make it|switch to|go with) "
-            "[for] [it|a|an|the|my|some|any|something] [to be] {value}",
+            "(want|need|like|prefer|try|have|find|book|take|use|see|check|looking|change to|make it|switch to|go with) [for] "
+            "[it|a|an|the|my|some|any|something] [to be] {value}",
             "(in|on|at|for|from) [a|an|the|my] {value}",
             "(what about|how about|are there [any]|is there) [a|an|my|some] {value}",
         ],
