@@ -125,7 +125,7 @@ def test_rare_words_say_more_and_repetition_says_nothing() -> None:
     told = index.told()
     assert told[0] == told[2] > told[3] == 0
     assert told[4] > told[1] > told[0]
-    assert told[4] - told[1] == pytest.approx(2)
+    assert np.expm1(told[4]) - np.expm1(told[1]) == pytest.approx(2)
 
 
 def test_turns_know_whether_the_user_said_them() -> None:
@@ -133,3 +133,17 @@ def test_turns_know_whether_the_user_said_them() -> None:
     index.extend([(at, f"t{at}", "s", "", role, "2026-05-01T00:00:00.000000Z", "cat") for at, role in enumerate(
         ("user", "assistant", "tool"))])  # fmt: skip
     assert index.by_user.tolist() == [1, -1, 0]
+
+
+def test_nothing_says_more_than_enough() -> None:
+    index = index_of([row(at, " ".join(f"w{at}x{word}" for word in range(40))) for at in range(3)])
+    assert index.told().tolist() == pytest.approx([np.log(17)] * 3)
+
+
+@given(st.lists(st.sampled_from("ab"), max_size=12))
+def test_company_is_who_is_around_in_the_session(sessions: list[str]) -> None:
+    index = index_of([row(at, "cat", session) for at, session in enumerate(sessions)])
+    for at, session in enumerate(sessions):
+        mine = [place for place, other in enumerate(sessions) if other == session]
+        place = mine.index(at)
+        assert index.company()[at] == len(mine[max(place - 2, 0) : place + 3])

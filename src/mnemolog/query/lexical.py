@@ -24,6 +24,8 @@ _BY_USER = {"user": 1.0, "assistant": -1.0}
 _MIN_TAIL = 4096
 _STEPS = 4
 """How rare words are is counted anew whenever the scope has grown by 2 ** (1 / 4), about a fifth."""
+_MOST_TOLD = 16.0
+"""Rare words: with so many a turn says enough, and a long one is no better."""
 _EXACT = 64
 """Up to this many turns it is counted anew with each."""
 
@@ -60,6 +62,8 @@ class ScopeIndex:
         self._told: NDArray[np.float64] = np.empty(0, np.float64)
         self._rarity: NDArray[np.float64] = np.empty(0, np.float64)
         self._counted = 0
+        self._said: Floats | None = None
+        self._company: Floats | None = None
         self._untold: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
 
     def __len__(self) -> int:
@@ -103,9 +107,25 @@ class ScopeIndex:
         inside: NDArray[np.bool_] = (self._times >= since.encode()[:26]) & (self._times < until.encode()[:26])
         return inside
 
-    def told(self) -> NDArray[np.float64]:
-        """How much each turn says: the rarities of its different words summed up, in units of a word that stands in one turn
-        alone. Words that most turns have add next to nothing."""
+    def company(self) -> Floats:
+        """How many turns are around each one, itself included: up to two before and two after it in its session."""
+        if self._company is None:
+            count = np.ones(len(self), np.float32)
+            for link in (self._previous, self._following):
+                there = np.flatnonzero(link >= 0)
+                count[there] += 1
+                count[there] += link[link[there]] >= 0
+            self._company = count
+        return self._company
+
+    def told(self) -> Floats:
+        """How much each turn says: log(1 + n), where n is the rarities of its different words summed up, in units of a word
+        that stands in one turn alone, at most 16. Words that most turns have add next to nothing."""
+        if self._said is None:
+            self._said = np.log1p(np.minimum(self._summed(), _MOST_TOLD)).astype(np.float32)
+        return self._said
+
+    def _summed(self) -> NDArray[np.float64]:
         counted = _counted_at(len(self))
         if counted != self._counted:
             self._counted = counted
@@ -130,7 +150,7 @@ class ScopeIndex:
         """Adds turns behind those held, in order of offsets."""
         if not rows:
             return
-        self._normed = None
+        self._normed = self._said = self._company = None
         base = len(self._offsets)
         if rows[0][0] <= self.last_offset or any(a[0] >= b[0] for a, b in pairwise(rows)):
             raise ValueError("turns must come in order of offsets")

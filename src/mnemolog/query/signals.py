@@ -41,8 +41,6 @@ ASKS = SIGNALS.index("asks")
 _SPREADS = (0.1, 0.05)
 """One unit of closeness: the spread of cosines between a question and the turns of a conversation; a mean of five varies
 less."""
-_MOST_TOLD = 16.0
-"""Rare words: beyond so many a turn says enough."""
 _LEXICAL_BOUNDS = (0.1, 0.15)
 _SPEAKER_BOUNDS = (0.1, 1.0)
 """The least and the most that the spread of a signal is taken for, as shares of its highest value."""
@@ -56,17 +54,15 @@ def measured(index: ScopeIndex, question: str, near: Sequence[VectorHit], period
     folded = question.casefold()
     speakers = [code for code, name in enumerate(index.speaker_names) if _mentions(folded, name.casefold())]
     lexical = index.score(_looked_for(index, question, speakers))
-    closeness = _closeness(index, near)
     inside = index.within(period.since, period.until) if period is not None else np.zeros(len(index), np.bool_)
     rows = (
-        closeness,
-        _nearby(index, closeness),
+        *_closeness(index, near),
         lexical.turn,
         lexical.window,
         np.isin(index.speakers, speakers),
         _by_role(index, question),
         inside,
-        np.log1p(np.minimum(index.told(), _MOST_TOLD)),
+        index.told(),
         np.zeros(len(index)),
     )
     return np.stack(rows, dtype=np.float32, casting="same_kind")
@@ -110,32 +106,28 @@ def _looked_for(index: ScopeIndex, question: str, speakers: Sequence[int]) -> li
     return [term for term in wanted if term not in names] or wanted
 
 
-def _closeness(index: ScopeIndex, near: Sequence[VectorHit]) -> Floats:
+def _closeness(index: ScopeIndex, near: Sequence[VectorHit]) -> tuple[Floats, Floats]:
+    """Of each turn; and the mean of it and up to two turns before and two after it in its session."""
     if not near:
-        return np.zeros(len(index), np.float32)
+        return np.zeros(len(index), np.float32), np.zeros(len(index), np.float32)
     rows = index.rows_of(np.array([int(hit.point_id) for hit in near], np.int64))
     scores = np.array([hit.score for hit in near], np.float32)
     # A full answer left out only what is further away; otherwise it left out turns that have no vector yet, which may be
     # anything, and must not lose to noise for being new.
     unknown = scores.min() if len(near) >= NEIGHBOURS else scores.mean()
+    rows, above = rows[rows >= 0], scores[rows >= 0] - unknown
     closeness = np.full(len(index), unknown, np.float32)
-    closeness[rows[rows >= 0]] = scores[rows >= 0]
-    return closeness
-
-
-def _nearby(index: ScopeIndex, closeness: Floats) -> Floats:
-    """The mean closeness of a turn and up to two before and two after it in its session."""
-    total = closeness.copy()
-    count = np.ones(len(closeness), np.float32)
-    for link in (index.previous, index.following, _twice(index.previous), _twice(index.following)):
-        there = link >= 0
-        total[there] += closeness[link[there]]
-        count += there
-    return total / count
-
-
-def _twice(link: NDArray[np.int32]) -> NDArray[np.int32]:
-    return np.where(link >= 0, link[link], np.int32(-1))
+    closeness[rows] += above
+    # Only around those that are near does the mean differ from that of unknown ones.
+    around = np.zeros(len(index), np.float32)
+    around[rows] = above
+    for link in (index.previous, index.following):
+        once = link[rows]
+        twice = np.where(once >= 0, link[once], -1)
+        for beside in (once, twice):
+            there = beside >= 0
+            around[beside[there]] += above[there]
+    return closeness, unknown + around / index.company()
 
 
 def _by_role(index: ScopeIndex, question: str) -> Floats:
