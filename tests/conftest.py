@@ -76,6 +76,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         take_down(folder)
 
 
+@pytest.fixture(autouse=True)
+def _patient_recall(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers of a busy machine are whole, too; what a budget does is tried out where one is named."""
+    monkeypatch.setattr("mnemolog.query.budget.SECONDS", 30.0)
+
+
 @pytest.fixture(scope="session")
 def services() -> Services:
     """A Kafka and a PostgreSQL, the same for the whole run: those that the environment names, else of its own."""

@@ -231,6 +231,18 @@ def test_what_is_not_there_when_the_time_is_over_is_not_waited_for() -> None:
     assert budget.result("turns", future) is True
 
 
+def test_only_the_first_question_about_a_scope_is_given_more_time(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mnemolog.query.budget.SECONDS", 0.25)
+    monkeypatch.setattr("mnemolog.query.budget.COLD_SECONDS", 0.5)
+    gate.blocked.add("forms")
+    asking = recall(gate)
+    for milliseconds in (500.0, 250.0, 250.0):
+        found = asking.search([ME], "the weather", now=NOW, trace=True)
+        assert list(found.missing) == ["slots"]
+        assert found.trace is not None
+        assert found.trace.budget_ms == milliseconds
+
+
 def test_what_hangs_takes_no_more_than_its_share_of_threads() -> None:
     crew, released = Crew(), threading.Event()
     hanging = [crew.start("dead", lambda: released.wait(60)) for _ in range(MOST_BUSY)]

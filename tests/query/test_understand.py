@@ -101,6 +101,61 @@ def test_any_text_is_understood(text: str) -> None:
     assert understand(text, REGISTRY, NOW) == understand(text, REGISTRY, NOW)
 
 
+@pytest.mark.parametrize(
+    ("text", "intent"),
+    [
+        ("What is the budget of Apollo?", "state"),
+        ("Where do I live?", "state"),
+        ("我的预算是多少", "state"),
+        ("How did the budget change?", "process"),
+        ("What happened last week?", "process"),
+        ("为什么改了预算", "process"),
+        ("Am I allowed to smoke here?", "rule"),
+        ("What are the rules?", "rule"),
+        ("可以吃花生吗", "rule"),
+        ("Plan a trip to Rome", "planning"),
+        ("帮我安排一次聚餐", "planning"),
+        ("Tell me a joke", "open"),
+        ("Anna and Ben", "open"),
+    ],
+)
+def test_what_a_question_is_after(text: str, intent: str) -> None:
+    assert understand(text, REGISTRY, NOW).intent == intent
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("What is the budget of Apollo?", ["Apollo"]),
+        ("Does Anna know Ben?", ["Anna", "Ben"]),
+        ("Where does Jill Smith's manager live?", ["Jill Smith"]),
+        ('Who wrote "Dune Messiah"?', ["Dune Messiah"]),
+        ("《三体》的作者是谁", ["三体"]),
+        ("Tell me about Lake Geneva.", ["Lake Geneva"]),
+        ("NASA budget", ["NASA"]),
+        ("What did I buy on Monday?", []),
+        ("Where do I live?", []),
+        ("How is the weather?", []),
+    ],
+)
+def test_names(text: str, names: list[str]) -> None:
+    assert understand(text, REGISTRY, NOW).names == names
+
+
+@pytest.mark.parametrize(
+    ("text", "overview"),
+    [
+        ("What happened last week?", True),
+        ("上周我做了什么", True),
+        ("Summarize May for me", True),
+        ("Summarize what I know", False),
+        ("Who came on Monday?", False),
+    ],
+)
+def test_an_overview_is_of_a_stretch_of_time(text: str, overview: bool) -> None:
+    assert understand(text, REGISTRY, NOW).overview is overview
+
+
 @pytest.mark.parametrize("now", [MIN_TIME, MAX_TIME])
 @pytest.mark.parametrize("text", ["yesterday", "next week", "last year", "in the last 999 years", "过去十年", "tomorrow"])
 def test_the_ends_of_time(now: str, text: str) -> None:

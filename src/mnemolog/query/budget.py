@@ -15,7 +15,7 @@ from ..schemas.errors import MnemologError
 from .crew import crew
 from .trace import RouteTrace
 
-__all__ = ["COLD_SECONDS", "DUE", "SECONDS", "Budget"]
+__all__ = ["COLD_SECONDS", "DUE", "SECONDS", "Budget", "usual_seconds"]
 
 _log = logging.getLogger("mnemolog.recall")
 
@@ -24,11 +24,17 @@ T = TypeVar("T")
 SECONDS = 0.2
 """The whole of a recall, unless its caller says otherwise."""
 COLD_SECONDS = 10.0
-"""What the first question of a process about a scope is given instead: it loads the embedder's model and the scope's rows."""
+"""What the first question of a process about a scope is given instead, whatever comes of it: it loads the embedder's model and
+the scope's rows."""
 DUE = {"reader": 0.25, "vectors": 0.6, "reranker": 1.0}
 """By when a part must have answered, as a share of the whole; 0.85 for the others. Turns need time to be ranked after vectors
 were given up, and a reranker what the routes leave."""
 _DUE = 0.85
+
+
+def usual_seconds(*, cold: bool) -> float:
+    """The budget of a question whose caller names none. `cold`: it is the first one that needs something."""
+    return max(SECONDS, COLD_SECONDS) if cold else SECONDS
 
 
 class Budget:

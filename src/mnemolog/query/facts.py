@@ -206,8 +206,3 @@ class FactCache:
                     gone, _ = self._held.popitem(last=False)
                     self._loading.pop(gone, None)
             return facts
-
-    def known(self, scope: str) -> bool:
-        """Whether it was asked about lately."""
-        with self._lock:
-            return scope in self._held

@@ -4,7 +4,9 @@ than its time budget, and each says what is missing from it."""
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 
@@ -15,7 +17,7 @@ from ..schemas.registry import Registry
 from ..schemas.scope import Scope
 from ..schemas.times import parse_time, to_text
 from .answers import Answers
-from .budget import COLD_SECONDS, SECONDS, Budget
+from .budget import Budget, usual_seconds
 from .choose import Choice, choose
 from .context import Context, assemble
 from .facts import FactCache, Facts
@@ -35,6 +37,7 @@ __all__ = ["KINDS", "MAX_QUESTION", "Context", "Found", "Hit", "Recall"]
 KINDS: tuple[HitKind, ...] = ("slot", "event", "summary", "turn")
 MAX_QUESTION = 2000
 """Characters. Of a longer question only the beginning is looked for."""
+_MET = 10_000
 _SPARE = 6
 """Turns found beyond those wanted, for those that are folded or left out."""
 
@@ -66,6 +69,9 @@ class Recall:
         turns = TurnSearch(reader, self.vectors, weights)
         self._routes = Routes(reader, self._registry, self._facts, turns, self.vectors)
         self._answers = Answers(clock)
+        self._lock = threading.Lock()
+        self._met: OrderedDict[str, None] = OrderedDict()
+        """Scopes that were asked about; losing one of them costs no more than a longer budget."""
 
     def search(
         self,
@@ -109,7 +115,7 @@ class Recall:
         # A reranker reads more than is shown, else it could only turn round what is chosen already.
         pool = wanted * 2 if reranker is not None else wanted
         asked = Asked(keys, question, moment, frozenset(kinds), past, pool + min(_SPARE, pool))
-        gathered = self._routes.gather(asked, budget)
+        gathered = self._gathered(asked, budget)
         choice = choose(gathered, question, order, self._registry, moment, pool, past=past)
         hits = reranked(choice.hits, question.text, reranker, budget)[:wanted]
         found = Found(hits=hits, question=question, missing=dict(budget.missing))
@@ -142,7 +148,7 @@ class Recall:
         question = self._understood(query[:MAX_QUESTION].strip(), moment, reader, seconds)
         wanted = min(limit if limit is not None else question.limit, MAX_LIMIT)
         asked = Asked(keys, question, moment, frozenset(("slot", "event", "turn")), True, wanted + _SPARE, pending=True)
-        gathered = self._routes.gather(asked, seconds)
+        gathered = self._gathered(asked, seconds)
         only_turns = gathered._replace(slots=[], events=[], summaries=[])
         choice = choose(only_turns, question, order, self._registry, moment, wanted, past=True)
         turns = reranked(choice.hits, question.text, reranker, seconds)
@@ -169,9 +175,19 @@ class Recall:
 
     def _budget(self, keys: Sequence[str], seconds: float | None) -> Budget:
         if seconds is None:
-            warm = self.vectors.warm and all(self._facts.known(key) for key in keys)
-            seconds = SECONDS if warm else max(SECONDS, COLD_SECONDS)
+            seconds = usual_seconds(cold=any(key not in self._met for key in keys))
         return Budget(seconds, self._clock)
+
+    def _gathered(self, asked: Asked, budget: Budget) -> Gathered:
+        gathered = self._routes.gather(asked, budget)
+        # Only now: who asks while the first one is still loading is given as much time.
+        with self._lock:
+            for key in asked.scopes:
+                self._met[key] = None
+                self._met.move_to_end(key)
+            while len(self._met) > _MET:
+                self._met.popitem(last=False)
+        return gathered
 
     def _understood(self, text: str, moment: str, reader: QuestionReader | None, budget: Budget) -> Question:
         plain = understand(text, self._registry, moment)

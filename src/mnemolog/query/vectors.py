@@ -37,8 +37,6 @@ class QuestionVectors:
         self._lock = threading.Lock()
         self._known: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._asking = threading.local()
-        self.warm = embedder is None or vectors is None
-        """The embedder has answered before: its model is loaded."""
 
     @contextmanager
     def within(self, budget: Budget | None) -> Iterator[None]:
@@ -72,7 +70,6 @@ class QuestionVectors:
         def work() -> NDArray[np.float32]:
             vector: NDArray[np.float32] = embedder.embed([text])[0]
             vector.setflags(write=False)
-            self.warm = True
             # Kept even where it comes too late for this question.
             with self._lock:
                 self._known[text] = vector
