@@ -437,3 +437,14 @@ def test_memories_handed_over_by_id_obey_the_receivers_view(client: TestClient, 
     for given in ({"ids": ids, "user_id": "2"}, {"ids": ["nothing"]}, {"ids": ["slot/user:1/a/b/c"]}):
         assert client.post("/v1/memories/fetch", json=given).status_code == 404
     assert client.post("/v1/memories/fetch", json={"ids": []}).status_code == 422
+
+
+def test_what_is_in_doubt_is_asked_before_a_turn(client: TestClient, served: Served) -> None:
+    said(client, "I live in Lisbon.")
+    before = served.memory.stats()["dynamics"]
+    asked = {"user_id": "1", "message": "I live in Rome now, what is the weather at home?"}
+    doubts = client.post("/v1/check", json=asked).json()["doubts"]
+    assert [(doubt["slot"], "Lisbon" in doubt["question"]) for doubt in doubts] == [("home", True)]
+    assert client.post("/v1/check", json={**asked, "session": "s", "limit": 1}).status_code == 200
+    assert client.post("/v1/check", json={"user_id": "1"}).json()["errors"][0]["field"] == "message"
+    assert served.memory.stats()["dynamics"] == before

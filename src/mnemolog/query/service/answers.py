@@ -11,12 +11,14 @@ from fastapi import Response
 from ...face.operations import Operation
 from ...schemas.views import FormView, PendingView, SummaryView, TimelineEntry, VersionView
 from ..context import Context
+from ..doubts import Doubt
 from ..hits import Hit
 from ..trace import Trace
 from .problems import Problem
 
 __all__ = [
     "ANSWERS",
+    "CheckAnswer",
     "CommandAnswer",
     "ContextAnswer",
     "FormAnswer",
@@ -78,6 +80,12 @@ class MemoriesAnswer(_Read, frozen=True, kw_only=True):
     memories: list[Hit]
 
 
+class CheckAnswer(_Read, frozen=True, kw_only=True):
+    """What to ask the user before answering, those questions first on which most depends."""
+
+    doubts: list[Doubt]
+
+
 class ContextAnswer(_Read, frozen=True, kw_only=True):
     """`context.text` is what to put before the agent."""
 
@@ -137,6 +145,7 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     Operation,
     SearchAnswer,
     MemoriesAnswer,
+    CheckAnswer,
     ContextAnswer,
     FormAnswer,
     FormsPage,

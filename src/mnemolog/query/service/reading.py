@@ -13,6 +13,7 @@ from ...memory import Memory
 from ...schemas.errors import InvalidInput, Lagging, NotFound, UnknownLog
 from ..trace import Trace
 from .answers import (
+    CheckAnswer,
     ContextAnswer,
     FormAnswer,
     FormsPage,
@@ -24,7 +25,7 @@ from .answers import (
     TimelinePage,
     answer,
 )
-from .bodies import ContextBody, FetchBody, SearchBody
+from .bodies import CheckBody, ContextBody, FetchBody, SearchBody
 from .document import responses
 from .fields import Name
 from .pages import Place, page, place_of
@@ -103,6 +104,22 @@ async def context(request: Request, caller: Reader, body: ContextBody, _: Nothin
     found = await service.workers.run(run)
     _note_routes(service, found.context.missing, found.context.trace)
     return answer(found)
+
+
+@router.post("/v1/check", tags=["read"], operation_id="check", responses=responses(CheckAnswer, also=(409,)))
+async def check(request: Request, caller: Reader, body: CheckBody, _: Nothing) -> Response:
+    """What to ask the user before answering a message: what of the memory is in doubt that it touches. Nothing is recorded."""
+    service = service_of(request)
+    names = ("subject", "user_id", "agent_id", "message", "also", "limit", "now")
+    given = {name: value for name, value in body.given().items() if name in names}
+
+    def run() -> CheckAnswer:
+        lagging = _waited(service, caller.memory, body.after)
+        with span("check"):
+            found = caller.memory.check(**given, wait=body.wait, tenant=caller.tenant)
+        return CheckAnswer(doubts=list(found), behind=found.behind, lagging=lagging)
+
+    return answer(await service.workers.run(run))
 
 
 @router.post(
