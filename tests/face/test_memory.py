@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mnemolog import AsyncMemory, Memory
 from mnemolog.processors.core.ports import Extraction, SeenTurn
+from mnemolog.query.understand import Question
 from mnemolog.schemas.errors import (
     Closed,
     ConflictingContent,
@@ -109,6 +112,66 @@ def test_scopes_do_not_leak(anywhere: Memory) -> None:
     assert shown(anywhere, "home", "2") == ["Porto"]
     assert [hit.text for hit in anywhere.search("Where do I live?", user_id="2", kinds=["turn"])] == ["I live in Porto."]
     assert anywhere.forms(user_id="3") == []
+
+
+def test_one_answer_is_about_several_subjects_wherever_they_lie(anywhere: Memory) -> None:
+    subjects = [f"project:p{number}" for number in range(6)]
+    for number, subject in enumerate(subjects):
+        anywhere.add(f"The budget for Zeppelin{number} is {number + 1}000 euros.", subject=subject)
+    anywhere.add("I live in Lisbon.", user_id="1")
+    question = "What is the budget?"
+    alone = anywhere.search(question, user_id="1", limit=50)
+    assert {hit.scope for hit in alone} == {"default/user:1"}
+    found = anywhere.search(question, user_id="1", also=subjects, limit=50, trace=True)
+    assert {hit.scope for hit in found if hit.kind == "slot"} == {f"default/{subject}" for subject in subjects}
+    assert found.trace is not None
+    assert found.trace.scopes == ["default/user:1", *(f"default/{subject}" for subject in subjects)]
+    turns = anywhere.search("Zeppelin3", user_id="1", also=subjects, kinds=["turn"], limit=3)
+    assert turns[0].scope == "default/project:p3"
+    assert turns.missing == {}
+    text = str(anywhere.context(question, user_id="1", also=subjects, budget=4000))
+    assert all(f"{number + 1}000" in text for number in range(6))
+
+
+@pytest.mark.parametrize(
+    ("field", "asked"),
+    [
+        ("also", {"also": "project:apollo"}),
+        ("also", {"also": [1]}),
+        ("also", {"also": [f"project:{number}" for number in range(33)]}),
+        ("subject", {"also": [""]}),
+        ("limit", {"limit": 0}),
+        ("profile", {"profile": "nope"}),
+        ("time_budget", {"time_budget": 0}),
+        ("time_budget", {"time_budget": float("nan")}),
+        ("time_budget", {"time_budget": "soon"}),
+        ("kinds", {"kinds": "turn"}),
+        ("kinds", {"kinds": []}),
+        ("kinds", {"kinds": ["boat"]}),
+    ],
+)
+def test_a_question_asked_wrongly_is_refused_by_name(memory: Memory, field: str, asked: dict[str, object]) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        memory.search("Where do I live?", user_id="1", **asked)  # type: ignore[arg-type]
+    assert caught.value.field == field
+
+
+def test_models_may_read_the_question_and_order_the_answer(tmp_path: Path) -> None:
+    class Backwards:
+        def rerank(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+            return [float(at) for at in range(len(texts))]
+
+        def read(self, question: Question, now: str) -> Question:
+            return msgspec.structs.replace(question, terms=[*question.terms, "lisbon"], limit=2)
+
+    model = Backwards()
+    with Memory(tmp_path / "home", embedder=False, question_reader=model, reranker=model) as memory:
+        for city in ("Lisbon", "Porto", "Braga"):
+            memory.add(f"We went to {city} by train.", user_id="1")
+        found = memory.search("train", user_id="1", kinds=["turn"])
+        assert (len(found), found.missing) == (2, {})
+        assert all("reranker" in hit.why for hit in found)
+        assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
 
 
 def test_the_names_of_other_libraries_are_understood(anywhere: Memory) -> None:
