@@ -34,6 +34,9 @@ class Spoken:
         message = {"jsonrpc": "2.0", "id": self._next, "method": method, "params": params or {}}
         return self._client.post("/mcp", json=message, headers={**self.headers, **headers})
 
+    def get(self, path: str) -> str:
+        return str(self._client.get(path).text)
+
     def result(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         answer = self.post(method, params)
         assert answer.status_code == 200, answer.text
@@ -152,6 +155,13 @@ def test_a_page_of_another_origin_may_not_ask_though_it_has_a_key(speak: Callabl
     ana = speak(subjects=("user:ana",)).begin()
     assert ana.post("tools/list", Origin="http://evil.example.com").status_code == 403
     assert ana.post("tools/list", Origin="http://testserver").status_code == 200
+
+
+def test_requests_are_counted_under_their_route(speak: Callable[..., Spoken]) -> None:
+    ana = speak(subjects=("user:ana",)).begin()
+    ana.tools()
+    counted = ana.get("/metrics")
+    assert 'mnemolog_http_requests_total{method="POST",route="/mcp",status="200"} 2.0' in counted
 
 
 def test_the_limits_of_the_service_hold_here_too(speak: Callable[..., Spoken]) -> None:

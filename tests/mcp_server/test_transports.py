@@ -13,13 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import httpx2
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 
 from mnemolog import Memory
 from mnemolog.cli.codes import Exit
 from mnemolog.cli.main import main
+from mnemolog.query.service.keys import KeyStore
+from mnemolog.schemas.access import View
 
 MODES = ("legacy", "auto")
 HELLO = {
@@ -168,6 +172,31 @@ def test_it_answers_over_http_and_ends_on_a_signal(start: Start) -> None:
     assert "Traceback" not in errors
     if sys.platform != "win32":
         assert process.returncode == 0, errors
+
+
+def test_a_service_answers_whoever_has_a_key(home: Path) -> None:
+    keys = KeyStore.of_folder(home)
+    _, key = keys.add(View("ana", subjects=("user:ana",)))
+    keys.close()
+    serve = [sys.executable, "-W", "error", "-m", "mnemolog", "serve", str(home), "--port", "0", "--no-vectors"]
+    with subprocess.Popen(serve, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8") as process:
+        try:
+            assert process.stdout is not None
+            told = next(line for line in process.stdout if "http://" in line)
+            url = told[told.index("http://") :].split()[0].rstrip("/.,") + "/mcp"
+
+            async def talk() -> None:
+                for mode in MODES:
+                    async with (
+                        httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=60) as http,
+                        Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+                    ):
+                        await used(client)
+
+            run(talk)
+        finally:
+            process.terminate()
+            process.communicate()
 
 
 def test_a_strangers_page_does_not_get_in(start: Start) -> None:

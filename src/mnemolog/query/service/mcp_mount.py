@@ -7,12 +7,10 @@ from starlette.types import Scope
 
 from .mcp import server_of
 from .mcp_asker import Asker, Context
-from .mcp_transports import McpEndpoint, session_of
+from .mcp_transports import PATH, McpEndpoint, session_of
 from .service import Caller, Service
 
 __all__ = ["PATH", "mcp_of"]
-
-PATH = "/mcp"
 
 
 def mcp_of(service: Service) -> McpEndpoint:

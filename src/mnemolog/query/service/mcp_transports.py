@@ -26,7 +26,9 @@ from ...memory import Memory
 from .mcp import server_of
 from .mcp_asker import Asker, Context
 
-__all__ = ["McpEndpoint", "local_app", "serve_stdio", "session_of"]
+__all__ = ["PATH", "McpEndpoint", "local_app", "serve_stdio", "session_of"]
+
+PATH = "/mcp"
 
 _LOCAL = TransportSecuritySettings(
     allowed_hosts=["127.0.0.1:*", "localhost:*", "[::1]:*"],
@@ -56,7 +58,7 @@ def local_app(memory: Memory, subject: str | None) -> Starlette:
         async with endpoint.run():
             yield
 
-    return Starlette(routes=[Route("/mcp", endpoint=endpoint)], lifespan=running)
+    return Starlette(routes=[Route(PATH, endpoint=endpoint)], lifespan=running)
 
 
 def session_of(context: Context) -> str:
@@ -69,6 +71,9 @@ class McpEndpoint:
     """An ASGI application for one path. owner: whose a request is, where somebody else has let the caller in before; a session
     is then only continued by whoever began it. Without it only requests to this machine's own address are answered."""
 
+    path_format = PATH
+    """As what a request counts where requests are counted by route."""
+
     def __init__(self, server: Server[Any], *, owner: Callable[[Scope], str] | None = None) -> None:
         self._owner = owner
         self._manager = StreamableHTTPSessionManager(server, security_settings=_LOCAL if owner is None else _BEHIND_A_DOOR)
@@ -80,6 +85,7 @@ class McpEndpoint:
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope.setdefault("route", self)
         if self._owner is not None:
             headers = Headers(scope=scope)
             origin = headers.get("origin")
