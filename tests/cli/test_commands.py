@@ -323,3 +323,19 @@ def test_the_help_of_demo_names_the_folder_that_demo_uses(capsys: pytest.Capture
     with pytest.raises(SystemExit):
         main(["demo", "--help"])
     assert "MNEMOLOG_HOME" not in capsys.readouterr().out
+
+
+def test_what_is_in_doubt_is_asked_before_a_message_is_answered(shell: Shell) -> None:
+    shell("add", "I live in Haarlem.", "--id", "t1", "--occurred-at", "2026-03-21T20:00:00+01:00")
+    assert shell("check", "I live in Delft.") == Exit.OK
+    assert "So far: Haarlem, since 2026-03-21." in shell.out
+    assert "(t1)" in shell.out
+    (doubt,) = shell.json("check", "I live in Delft.", "--limit", "1")
+    assert (doubt["kind"], doubt["slot"], [value["value"] for value in doubt["values"]]) == (
+        "conflict",
+        "home",
+        ["Haarlem", "Delft"],
+    )
+    assert shell("check", "Hello.") == Exit.OK
+    assert shell.out == ""
+    assert "nothing" in shell.err

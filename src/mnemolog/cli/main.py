@@ -85,6 +85,10 @@ def run(argv: Sequence[str]) -> int:
 
     if args.command in OPERATING:
         return OPERATING[args.command](args)
+    from .check import HANDLERS as CHECKING
+
+    if args.command in CHECKING:
+        return CHECKING[args.command](args)
     from .recalls import HANDLERS as RECALLING
 
     if args.command in RECALLING:

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from .. import __version__
 from ..schemas.errors import InvalidInput
+from .check import CHECK, add_check
 from .mcp import MCP, add_mcp
 from .operations import OPERATIONS, add_operations
 from .recalls import RECALLS, add_recalls
@@ -27,6 +28,7 @@ COMMANDS = {
     "timeline": "what happened and what was decided",
     "summaries": "what each week brought",
     "pending": "what was heard but not believed yet; answer with confirm or reject",
+    **CHECK,
     **RECALLS,
     "rebuild": "make the read models anew from the log",
     "verify": "fold the log afresh and compare with what is stored",
@@ -83,6 +85,7 @@ def build() -> argparse.ArgumentParser:
     made["pending"].add_argument("action", nargs="?", choices=("list", "confirm", "reject"), default="list")
     made["pending"].add_argument("pending_id", nargs="?", metavar="ID", help="the question (the start of its id is enough)")
     made["pending"].add_argument("--value", metavar="TEXT", help="confirm another value than the one heard")
+    add_check(made)
     add_recalls(made)
     add_worker_options(made["worker"])
     add_serving(made)
