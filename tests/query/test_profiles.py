@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Sequence
 
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mnemolog.adapters.embedders.use import UseEmbedder
+from mnemolog.query.calibrate import similarity_floor
 from mnemolog.query.hits import Hit, HitKind, HitStatus
 from mnemolog.query.profiles import PROFILES, Profile, fused, profile_of, weighed
 from mnemolog.query.understand import Question, understand
 from mnemolog.schemas.errors import InvalidInput
 from mnemolog.schemas.registry import Registry
-from query.memory import Lists, form, recall_over, slot
+from query.memory import HashingEmbedder, Lists, form, recall_over, slot
 
 ME = "acme/user:1"
 NOW = "2026-05-20T12:00:00.000000Z"
@@ -120,3 +126,23 @@ def test_a_profile_orders_a_whole_answer() -> None:
 
 def _asked() -> Question:
     return understand("Where is it?", REGISTRY, NOW)
+
+
+class Scaled(HashingEmbedder):
+    """Every two texts have at least `least` in common."""
+
+    def __init__(self, least: float) -> None:
+        self.name = f"scaled/{least}"
+        self.dim = HashingEmbedder.dim + 1
+        self._least = least
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        part = super().embed(texts) * np.float32((1 - self._least) ** 0.5)
+        return np.hstack([np.full((len(texts), 1), self._least**0.5, np.float32), part])
+
+
+def test_what_is_near_is_taken_from_the_embedder() -> None:
+    low, high = similarity_floor(Scaled(0.0)), similarity_floor(Scaled(0.7))
+    assert 0.1 < low < 0.5
+    assert 0.7 < high < 0.9
+    assert similarity_floor(UseEmbedder()) == 0.2

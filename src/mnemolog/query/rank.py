@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..processors.core.ports import VectorHit
+from .calibrate import USUAL
 from .lexical import ScopeIndex
 from .periods import Period
 from .signals import ASKS, NEIGHBOURS, SIGNALS, WEIGHTS, WORDS_ALONE, asking, in_units, measured
@@ -24,9 +25,7 @@ __all__ = ["NEIGHBOURS", "SIGNALS", "TURN", "WEIGHTS", "Nearest", "RankedTurn", 
 TURN = "turn"
 """The kind of point in the vector store; its id is the turn's dynamics offset in decimal."""
 _CLOSE = 20
-_RESEMBLES = 0.2
-"""Of the nearest 20, those at least this close count as found by meaning: with the default embedder questions lie at .11
-(spread .11) from any turn and at .27 from one that answers them."""
+"""Of the nearest so many, those that are near enough for the embedder count as found by meaning."""
 _KEYWORDS = SIGNALS.index("keywords")
 
 
@@ -68,9 +67,11 @@ class TurnRanker:
         vector: NDArray[np.float32] | None,
         limit: int,
         period: Period | None = None,
+        resembles: float = USUAL,
     ) -> list[RankedTurn]:
         """The best `limit` turns, best first; ties in order of scopes as given, then of offsets. `vector` is the question's;
-        turns inside `period` are preferred. What their texts say to it comes with `reread`."""
+        turns inside `period` are preferred; from the similarity `resembles` on they count as near. What their texts say to it
+        comes with `reread`."""
         names: list[str] = []
         offsets: list[NDArray[np.int64]] = []
         blocks: list[NDArray[np.float32]] = []
@@ -80,7 +81,7 @@ class TurnRanker:
                 near = self._nearest(scope, vector, index)
                 names += [scope] * len(index)
                 offsets.append(index.offsets)
-                nears.append(_among(index, near[:_CLOSE]))
+                nears.append(_among(index, near[:_CLOSE], resembles))
                 blocks.append(measured(index, question, near, period))
         signals = np.concatenate(blocks, axis=1) if blocks else np.empty((len(SIGNALS), 0), np.float32)
         if not signals.shape[1]:
@@ -136,6 +137,6 @@ class TurnRanker:
             asked *= 4
 
 
-def _among(index: ScopeIndex, near: Sequence[VectorHit]) -> NDArray[np.bool_]:
-    close = [int(hit.point_id) for hit in near if hit.score >= _RESEMBLES]
+def _among(index: ScopeIndex, near: Sequence[VectorHit], resembles: float) -> NDArray[np.bool_]:
+    close = [int(hit.point_id) for hit in near if hit.score >= resembles]
     return np.isin(index.offsets, np.array(close, np.int64))

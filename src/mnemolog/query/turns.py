@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from math import exp
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from ..schemas.views import TurnView
 from .facts import Facts
@@ -14,6 +16,7 @@ from .hits import Hit, HitStatus
 from .ids import memory_id
 from .ports import MemoryReader
 from .rank import RankedTurn, TurnRanker
+from .speakers import named, without
 from .turn_index import TurnIndexes
 from .understand import Question
 from .vectors import QuestionVectors
@@ -43,11 +46,11 @@ class TurnSearch:
         """The `limit` best turns, best first."""
         if not question.text:
             return []
-        vector = self._vectors.embed(question.text)
+        vector = self._meant(scopes, question.text)
         wanted = limit
         reread = False
         while True:
-            ranked = self._ranker.rank(scopes, question.text, vector, wanted + _REREAD, question.period)
+            ranked = self._ranker.rank(scopes, question.text, vector, wanted + _REREAD, question.period, self._vectors.floor)
             found = self._fetch(ranked)
             gone = sorted({turn.scope for turn in ranked if (turn.scope, turn.offset) not in found})
             if gone and not reread:
@@ -63,6 +66,21 @@ class TurnSearch:
             if len(hits) >= limit or complete:
                 return hits[:limit]
             wanted *= 4
+
+    def _meant(self, scopes: Sequence[str], text: str) -> NDArray[np.float32] | None:
+        """The question's vector. One that names speakers is drawn to whatever turn names them: half of it is what the question
+        says without them."""
+        vector = self._vectors.embed(text)
+        if vector is None:
+            return None
+        names = named(text, dict.fromkeys(name for scope in scopes for name in self._indexes.speakers(scope)))
+        left = without(text, names) if names else ""
+        other = self._vectors.embed(left) if left else None
+        if other is None:
+            return vector
+        both = vector + other
+        unit: NDArray[np.float32] = both / max(float(np.linalg.norm(both)), 1e-9)
+        return unit
 
     def _fetch(self, ranked: Sequence[RankedTurn]) -> dict[tuple[str, int], TurnView]:
         by_scope: dict[str, list[int]] = {}

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..processors.core.ports import Embedder, VectorHit
 from .budget import Budget
+from .calibrate import USUAL, similarity_floor
 
 __all__ = ["NearestPoints", "QuestionVectors"]
 
@@ -37,6 +38,9 @@ class QuestionVectors:
         self._lock = threading.Lock()
         self._known: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._asking = threading.local()
+        self.floor = USUAL
+        """The similarity from which a text is near a question; the embedder's own once it has been used."""
+        self._calibrated = False
 
     @contextmanager
     def within(self, budget: Budget | None) -> Iterator[None]:
@@ -70,6 +74,9 @@ class QuestionVectors:
         def work() -> NDArray[np.float32]:
             vector: NDArray[np.float32] = embedder.embed([text])[0]
             vector.setflags(write=False)
+            if not self._calibrated:
+                self._calibrated = True
+                self.floor = similarity_floor(embedder)
             # Kept even where it comes too late for this question.
             with self._lock:
                 self._known[text] = vector
