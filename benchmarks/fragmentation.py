@@ -112,7 +112,7 @@ class Run:
                 if not asked and not at_tenth:
                     continue
                 rag.index()
-                memory.process()
+                memory.process(story.user)
                 held = memory.recorded(story.user)
                 for question in asked:
                     self._ask(story, turn, question.text, rag, memory, list(judge(story, dialogue, question, held)))

