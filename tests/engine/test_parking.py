@@ -52,7 +52,7 @@ def shown(memory: Memory, user: str, slot: str) -> list[str]:
 
 
 def found(memory: Memory, user: str, word: str) -> list[str]:
-    return [hit.text for hit in memory.search(word, user_id=user) if hit.kind == "turn"]
+    return [hit.text for hit in memory.search(word, user_id=user, kinds=["turn"])]
 
 
 @pytest.mark.parametrize("size", [1, 64])

@@ -180,7 +180,7 @@ if hasattr(signal, "SIGSTOP"):  # a system that cannot stop a process has nothin
                 rows = reader.forms(user_id="a")
                 assert rows.behind == 1
                 assert rows != []
-                assert "I live in Oslo." in [hit.text for hit in reader.search("Oslo", user_id="a", limit=20)]
+                assert "I live in Oslo." in [hit.text for hit in reader.search("Oslo", user_id="a", limit=20, kinds=["turn"])]
                 assert reader.stats()["behind"] == 1
                 assert reader.verify().equal
             finally:

@@ -196,7 +196,7 @@ def test_without_workers_a_read_says_what_is_missing_and_where(
             with pytest.raises(Lagging, match="extract"):
                 memory.wait(memory.add("I work at Acme.", user_id="1").position, 5.0)
             # Not understood yet, but on the log: it is found by its words.
-            assert "I work at Acme." in [hit.text for hit in memory.search("Acme", user_id="1")]
+            assert "I work at Acme." in [hit.text for hit in memory.search("Acme", user_id="1", kinds=["turn"])]
 
 
 def test_a_scope_that_stands_still_is_not_waited_for(
