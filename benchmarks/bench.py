@@ -21,12 +21,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-from floors import BareAppend, bare_decode, bare_search
-from turns import QUESTIONS, MadeTurn, made_turns
+from floors import BareAppend, bare_decode
+from recalling import rounds
+from turns import MadeTurn, made_turns
 
 from mnemolog import Memory, __version__
-from mnemolog.adapters.embedders.use import UseEmbedder
 from mnemolog.adapters.logs.sqlite import SqliteLog
 from mnemolog.processors.core.evolve import apply
 from mnemolog.processors.core.ports import EventLog
@@ -167,44 +166,19 @@ def bench_replay(folder: Path, count: int) -> list[Row]:
     ]
 
 
-def bench_recall(folder: Path, count: int, questions: int = 200) -> list[Row]:
-    embedder = UseEmbedder()
-    vectors = np.concatenate(
-        [embedder.embed([turn.content for turn in list(made_turns(count))[at : at + 500]]) for at in range(0, count, 500)]
-    )
-    ours: list[float] = []
-    contexts: list[float] = []
-    bare: list[float] = []
-    with Memory(folder / "recall", embedder=embedder) as memory:
-        load(memory, count)
-        memory.search("warm up", subject="user:0")
-        for index in range(questions):
-            question = f"{QUESTIONS[index % len(QUESTIONS)]} ({index})"
-
-            def floor(question: str = question) -> None:
-                bare_search(vectors, embedder.embed([f"floor: {question}"])[0])
-
-            def search(question: str = question) -> None:
-                memory.search(question, subject="user:0")
-
-            def context(question: str = question) -> None:
-                memory.context(f"context: {question}", subject="user:0")
-
-            pair = (timed(floor), timed(search)) if index % 2 else (timed(search), timed(floor))[::-1]
-            bare.append(pair[0] * 1e3)
-            ours.append(pair[1] * 1e3)
-            contexts.append(timed(context) * 1e3)
-    return [
-        Row(
-            f"search, {count:,} memories, p50",
-            statistics.median(ours),
-            "ms",
-            statistics.median(bare),
-            note="floor: embed, numpy dot",
-        ),
-        Row(f"search, {count:,} memories, p95", percentile(ours, 0.95), "ms", percentile(bare, 0.95), 20.0),
-        Row(f"context, {count:,} memories, p95", percentile(contexts, 0.95), "ms"),
-    ]
+def bench_recall(folder: Path, small: int, large: int, questions: int = 200) -> list[Row]:
+    rows: list[Row] = []
+    medians: list[float] = []
+    for beside, size, taken in rounds(folder, small, large, questions):
+        what = f"{size:,} memories {beside}"
+        medians.append(taken.p50("search"))
+        rows += [
+            Row(f"search, {what}, p50", medians[-1], "ms", taken.p50("bare"), note="floor: embed, numpy dot"),
+            Row(f"search, {what}, p95", taken.p95("search"), "ms", taken.p95("bare"), 20.0 if size <= small else 60.0),
+            Row(f"context, {what}, p95", taken.p95("context"), "ms"),
+        ]
+    rows.append(Row(f"search, {small:,} beside others, by alone", medians[1] / medians[0], "x", 1.0, 1.25))
+    return rows
 
 
 def bench_scaling(folder: Path, count: int) -> list[Row]:
@@ -270,7 +244,7 @@ def shown(row: Row) -> str:
     floor = "" if row.floor is None else f"{row.floor:,.2f}"
     target = "" if row.target is None else f"{'<=' if row.better == 'lower' else '>='} {row.target:,.2f}"
     met = {None: "", True: "met", False: "MISSED"}[row.met]
-    return f"{row.name:<42}{row.value:>12,.2f} {row.unit:<9}{floor:>12} {target:>13}  {met:<7}{row.note}"
+    return f"{row.name:<56}{row.value:>12,.2f} {row.unit:<9}{floor:>12} {target:>13}  {met:<7}{row.note}"
 
 
 def main() -> int:
@@ -278,6 +252,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="write the figures as JSON here")
     parser.add_argument("--only", action="append", choices=PARTS, help="measure this part alone (may be repeated)")
     parser.add_argument("--turns", type=int, default=50_000, help="turns for the part `memory` (default: 50000)")
+    parser.add_argument("--recall-turns", type=int, default=100_000, help="turns of the large scope for the part `recall`")
     parser.add_argument("--memory-part", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.memory_part is not None:
@@ -286,13 +261,13 @@ def main() -> int:
     parts: dict[str, Callable[[Path], list[Row]]] = {
         "add": lambda folder: bench_add(folder, 2_000),
         "replay": lambda folder: bench_replay(folder, 5_000),
-        "recall": lambda folder: bench_recall(folder, 10_000),
+        "recall": lambda folder: bench_recall(folder, 10_000, args.recall_turns),
         "scaling": lambda folder: bench_scaling(folder, 500),
         "memory": lambda folder: bench_memory(folder, args.turns),
     }
     rows: list[Row] = []
     print(f"mnemolog {__version__}, Python {platform.python_version()}, {platform.platform()}, {os.cpu_count()} cores")
-    print(f"{'':<42}{'measured':>12} {'':<9}{'floor':>12} {'target':>13}")
+    print(f"{'':<56}{'measured':>12} {'':<9}{'floor':>12} {'target':>13}")
     for name in PARTS:
         if args.only and name not in args.only:
             continue

@@ -13,6 +13,7 @@ from ..processors.core.ports import VectorHit
 from ..processors.core.text import query_terms, terms
 from .lexical import ScopeIndex
 from .periods import Period
+from .speakers import named
 
 __all__ = ["ASKS", "NEIGHBOURS", "SIGNALS", "WEIGHTS", "WORDS_ALONE", "Floats", "asking", "in_units", "measured"]
 
@@ -51,8 +52,8 @@ _SECOND_PERSON = re.compile(r"\b(?:you|you've|your|yours)\b|你|您", re.IGNOREC
 
 def measured(index: ScopeIndex, question: str, near: Sequence[VectorHit], period: Period | None) -> Floats:
     """(len(SIGNALS), turns): raw signals of one scope. `near`: its nearest turns, best first; none where there is no vector."""
-    folded = question.casefold()
-    speakers = [code for code, name in enumerate(index.speaker_names) if _mentions(folded, name.casefold())]
+    meant = frozenset(named(question, index.speaker_names))
+    speakers = [code for code, name in enumerate(index.speaker_names) if name in meant]
     lexical = index.score(_looked_for(index, question, speakers))
     inside = index.within(period.since, period.until) if period is not None else np.zeros(len(index), np.bool_)
     rows = (
@@ -91,12 +92,6 @@ def asking(text: str) -> float:
         total += len(said)
         asked += len(said) if said.endswith(("?", "？")) else 0
     return asked / total if total else 0.0
-
-
-def _mentions(question: str, name: str) -> bool:
-    if not name or name not in question:
-        return False
-    return not name.isascii() or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", question) is not None
 
 
 def _looked_for(index: ScopeIndex, question: str, speakers: Sequence[int]) -> list[str]:

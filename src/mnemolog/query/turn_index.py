@@ -38,6 +38,17 @@ class TurnIndexes:
         with self._lock:
             self._trim(scope)
 
+    def speakers(self, scope: str) -> list[str]:
+        """The names of the scope's speakers as of its last use here; as of now where there was none."""
+        with self._lock:
+            held = self._held.get(scope)
+        if held is not None:
+            with held[0]:
+                if len(held[1]):
+                    return held[1].speaker_names
+        with self.using(scope) as index:
+            return index.speaker_names
+
     def drop(self, scope: str) -> None:
         """Reads the scope anew at the next use: some of its turns are not there any more."""
         with self._lock:
