@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,6 +40,7 @@ from mnemolog.projections.tables import scopes, vectors
 from mnemolog.projections.vectors import VectorIndexer
 from mnemolog.projections.weeks import due_weeks
 from mnemolog.replay.states import StateFolder
+from mnemolog.schemas.access import Sight, View
 from mnemolog.schemas.changes import Hidden
 from mnemolog.schemas.events import SUMMARIES
 from mnemolog.schemas.scope import Scope
@@ -245,6 +247,7 @@ def calls(store: Store, scope: str, items: Sequence[DecidedInput], shift: int) -
     yield "undecided_from", lambda: undecided_from(store, scope)
     yield "vectors_get", lambda: store.vectors_get("bench/1", scope, [f"{number:032x}" for number in range(64)])
     yield "vectors_scan", lambda: store.vectors_scan("bench/1", [scope])
+    yield from seen(store, scope)
     embedder: Any = _Embedder()
     index: Any = _Indexed(turns[0].offset)
     yield "vectors: next turns", VectorIndexer(store, embedder, index).step
@@ -259,6 +262,36 @@ def calls(store: Store, scope: str, items: Sequence[DecidedInput], shift: int) -
     yield "stats of all", store.stats
     yield "heads", store.heads
     yield "due_weeks of all", lambda: due_weeks(store)
+
+
+def seen(store: Store, scope: str) -> Iterator[tuple[str, Callable[[], object]]]:
+    """What is asked through views of some Form types, of some sources, and of both."""
+    form, turn = store.forms(scope)[0], store.turns(scope, limit=1)[0]
+    tenant = Scope.parse(scope).tenant
+    for name, view in (
+        ("types", View("types", form_types=["person"])),
+        ("sources", View("sources", sources=["mnemolog"])),
+        ("both", View("both", form_types=["person"], sources=["mnemolog", "mail"])),
+    ):
+        part = store.seen_by(Sight(tenant, (view,)))
+        reads: dict[str, Callable[[], object]] = {
+            "forms": partial(part.forms, scope, include_retired=True),
+            "form": partial(part.form, scope, form.form_id),
+            "history": partial(part.history, scope),
+            "history of a slot": partial(part.history, scope, form.form_id, form.slots[0].slot),
+            "timeline, newest": partial(part.timeline, scope, limit=200, newest_first=True),
+            "entry": partial(part.entry, scope, "nobody"),
+            "edges": partial(part.edges, scope),
+            "pending": partial(part.pending, scope),
+            "summaries": partial(part.summaries, scope),
+            "turns": partial(part.turns, scope, turn.offset, 20),
+            "turn": partial(part.turn, scope, turn.event_id),
+            "turns_by_offset": partial(part.turns_by_offset, scope, [turn.offset]),
+            "turn_index": partial(part.turn_index, scope),
+            "stats": partial(part.stats, scope),
+        }
+        for asked, read in reads.items():
+            yield f"seen by {name}: {asked}", read
 
 
 _EMPTY = MemoryLog()

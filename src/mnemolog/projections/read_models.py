@@ -17,7 +17,7 @@ from ..schemas.scope import Scope
 from ..schemas.views import EdgeView, FormView, PendingView, SummaryView, TimelineEntry, TurnView, VersionView
 from .base import CHUNK
 from .columns import StoredText, same_text
-from .shown import Shown
+from .shown import SEEN, Shown
 from .shown import shown as shown_of
 from .summaries import closed_weeks, make_summary, open_week, seen_names, seen_weeks
 from .tables import Tables
@@ -58,6 +58,10 @@ class ReadModels:
     def _shown(self, connection: sa.Connection, t: Tables) -> Shown:
         return shown_of(t, self.sight, connection.dialect.name)
 
+    def _of(self, connection: sa.Connection, scope: Scope | str) -> dict[str, int]:
+        """What the conditions of a sight are asked with."""
+        return {SEEN: self.scope_number(connection, scope)}
+
     # -- Forms ---------------------------------------------------------------------------------------------------------
 
     def forms(self, scope: Scope | str, form_type: str | None = None, include_retired: bool = False) -> list[FormView]:
@@ -85,7 +89,7 @@ class ReadModels:
                 query = query.where(f.c.form_id == form_id)
             if not include_retired:
                 query = query.where(f.c.status == "current")
-            forms = connection.execute(query.order_by(f.c.form_type, f.c.key, f.c.form_id)).all()
+            forms = connection.execute(query.order_by(f.c.form_type, f.c.key, f.c.form_id), {SEEN: scope_id}).all()
             if not forms:
                 return []
             joined = sa.and_(
@@ -102,7 +106,7 @@ class ReadModels:
             elif form_type is not None:
                 slots = slots.where(v.c.form_type == form_type)
             by_form: dict[str, list[Any]] = {}
-            for row in connection.execute(slots.order_by(s.c.form_id, s.c.slot, s.c.element, s.c.lane)):
+            for row in connection.execute(slots.order_by(s.c.form_id, s.c.slot, s.c.element, s.c.lane), {SEEN: scope_id}):
                 by_form.setdefault(row.form_id, []).append(row)
             evidence = self._evidence(connection, t, scope_id, form_id=form_id, current=True)
             names = None if shown.sources is None else seen_names(connection, t, shown, scope_id, form_id)
@@ -133,7 +137,7 @@ class ReadModels:
             if slot is not None:
                 query = query.where(v.c.slot == slot)
             order = (v.c.form_type, v.c.form_id, v.c.slot, v.c.element, v.c.valid_from, v.c.position, v.c.place)
-            rows = connection.execute(query.order_by(*order)).all()
+            rows = connection.execute(query.order_by(*order), {SEEN: scope_id}).all()
             evidence = self._evidence(connection, t, scope_id, form_id=form_id)
         whole = shown.sources is None
         return [version_view(row, following, evidence, whole=whole) for row, following in zip_longest(rows, rows[1:])]
@@ -158,7 +162,7 @@ class ReadModels:
         order = (s.c.form_id, s.c.slot, s.c.element, s.c.lane) if current else (e.c.form_id, e.c.slot, e.c.version)
         found: dict[EvidenceKey, list[Evidence]] = {}
         query = query.where(*self._shown(connection, t).evidence_seen)
-        for form, slot, version, *piece in connection.execute(query.order_by(*order, e.c.seq)):
+        for form, slot, version, *piece in connection.execute(query.order_by(*order, e.c.seq), {SEEN: scope_id}):
             found.setdefault((form, slot, version), []).append(Evidence(*piece))
         return found
 
@@ -182,13 +186,15 @@ class ReadModels:
                 query = query.where(table.c.occurred_at < until)
             order = (table.c.occurred_at, table.c.position, table.c.place)
             query = query.order_by(*(column.desc() for column in order)) if newest_first else query.order_by(*order)
-            return [timeline_entry(row) for row in connection.execute(query.limit(limit))]
+            return [timeline_entry(row) for row in connection.execute(query.limit(limit), self._of(connection, scope))]
 
     def entry(self, scope: Scope | str, entry_id: str) -> TimelineEntry | None:
         """One entry of the timeline; None where there is none (or it is not shown)."""
         with self.reading() as (connection, t):
             mine = (t.timeline.c.scope_id == self.scope_number(connection, scope), t.timeline.c.entry_id == entry_id)
-            row = connection.execute(self._shown(connection, t).entries.where(*mine).limit(1)).first()
+            row = connection.execute(
+                self._shown(connection, t).entries.where(*mine).limit(1), self._of(connection, scope)
+            ).first()
             return None if row is None else timeline_entry(row)
 
     def edges(self, scope: Scope | str, include_retired: bool = False) -> list[EdgeView]:
@@ -199,7 +205,7 @@ class ReadModels:
             query = sa.select(table).where(mine, *self._shown(connection, t).edges_seen)
             if not include_retired:
                 query = query.where(table.c.status == "current")
-            return [edge_view(row) for row in connection.execute(query.order_by(table.c.edge_id))]
+            return [edge_view(row) for row in connection.execute(query.order_by(table.c.edge_id), self._of(connection, scope))]
 
     def pending(self, scope: Scope | str) -> list[PendingView]:
         """Open questions, oldest first."""
@@ -207,7 +213,10 @@ class ReadModels:
             table = t.pending
             mine = table.c.scope_id == self.scope_number(connection, scope)
             query = sa.select(table).where(mine, *self._shown(connection, t).pending_seen)
-            return [pending_view(row) for row in connection.execute(query.order_by(table.c.position, table.c.place))]
+            return [
+                pending_view(row)
+                for row in connection.execute(query.order_by(table.c.position, table.c.place), self._of(connection, scope))
+            ]
 
     def closed_summaries(self, scope: Scope | str) -> list[SummaryView]:
         """The newest revision of each week that was summarised, in order of weeks; of a scope that is seen in part, made from
@@ -236,7 +245,10 @@ class ReadModels:
         """Turns behind a dynamics offset, in order; repetitions within ten minutes are left out."""
         with self.reading() as (connection, t):
             query = self._turns(connection, t, scope).where(t.turns.c.position > after_offset, t.turns.c.folded == 0)
-            return [turn_view(row) for row in connection.execute(query.order_by(t.turns.c.position).limit(limit))]
+            return [
+                turn_view(row)
+                for row in connection.execute(query.order_by(t.turns.c.position).limit(limit), self._of(connection, scope))
+            ]
 
     def turn(self, scope: Scope | str, event_id: str, source: str | None = None) -> TurnView | None:
         """The turn with that id (of that source; the first one, where two sources used the same and none is named)."""
@@ -244,7 +256,7 @@ class ReadModels:
             query = self._turns(connection, t, scope).where(t.turns.c.event_id == event_id)
             if source is not None:
                 query = query.where(t.turns.c.source == source)
-            row = connection.execute(query.order_by(t.turns.c.position).limit(1)).first()
+            row = connection.execute(query.order_by(t.turns.c.position).limit(1), self._of(connection, scope)).first()
             return None if row is None else turn_view(row)
 
     def turns_by_offset(self, scope: Scope | str, offsets: Sequence[int]) -> list[TurnView]:
@@ -253,7 +265,7 @@ class ReadModels:
         with self.reading() as (connection, t):
             for start in range(0, len(offsets), CHUNK):
                 wanted = t.turns.c.position.in_(offsets[start : start + CHUNK])
-                for row in connection.execute(self._turns(connection, t, scope).where(wanted)):
+                for row in connection.execute(self._turns(connection, t, scope).where(wanted), self._of(connection, scope)):
                     found[row.position] = turn_view(row)
         return [found[offset] for offset in offsets if offset in found]
 
@@ -262,7 +274,7 @@ class ReadModels:
         with self.reading() as (connection, t):
             mine = same_text(t.turns.c.session, sa.literal(session, StoredText), connection.dialect.name)
             query = self._turns(connection, t, scope).where(mine, t.turns.c.position < before_offset)
-            rows = connection.execute(query.order_by(t.turns.c.position.desc()).limit(limit)).all()
+            rows = connection.execute(query.order_by(t.turns.c.position.desc()).limit(limit), self._of(connection, scope)).all()
             return [turn_view(row) for row in reversed(rows)]
 
     def turn_index(self, scope: Scope | str, after_offset: int = -1) -> list[TurnRow]:
@@ -273,7 +285,7 @@ class ReadModels:
                 c.scope_id == self.scope_number(connection, scope), c.position > after_offset, c.folded == 0
             )
             query = query.where(*self._shown(connection, t).turns_seen)
-            return [tuple(row) for row in connection.execute(query.order_by(c.position))]
+            return [tuple(row) for row in connection.execute(query.order_by(c.position), self._of(connection, scope))]
 
     def _turns(self, connection: sa.Connection, t: Tables, scope: Scope | str) -> sa.Select[Any]:
         mine = t.turns.c.scope_id == self.scope_number(connection, scope)
@@ -303,5 +315,5 @@ class ReadModels:
                 query = sa.select(sa.func.count()).select_from(table).where(*conditions)
                 if scope_id is not None:
                     query = query.where(table.c.scope_id == scope_id)
-                counts[name] = connection.execute(query).scalar_one()
+                counts[name] = connection.execute(query, {SEEN: scope_id}).scalar_one()
             return counts

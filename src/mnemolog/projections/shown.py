@@ -14,9 +14,12 @@ import sqlalchemy as sa
 from ..schemas.access import Sight
 from .tables import Tables
 
-__all__ = ["Shown", "shown"]
+__all__ = ["SCOPE", "SEEN", "Shown", "shown"]
 
 Condition = sa.ColumnElement[bool]
+SEEN = "seen_scope"
+SCOPE: sa.BindParameter[int] = sa.bindparam(SEEN, type_=sa.BigInteger)
+"""The number of the scope that is read: named in each subquery, so that none looks through other scopes' rows."""
 _LINKS = 3
 """Versions that restate versions are followed so far; beyond it they are not shown."""
 _UNNAMED = ("self", "scope")
@@ -90,8 +93,8 @@ class Shown:
             found.append(f.c.form_type.in_(self.form_types))
         if self.sources is not None:
             v, n = self._t.versions.alias(), self._t.names.alias()
-            said = sa.exists().where(v.c.scope_id == f.c.scope_id, v.c.form_id == f.c.form_id, *self.versions(v))
-            called = sa.exists().where(n.c.scope_id == f.c.scope_id, n.c.form_id == f.c.form_id, *self.names(n))
+            said = sa.exists().where(v.c.scope_id == SCOPE, v.c.form_id == f.c.form_id, *self.versions(v))
+            called = sa.exists().where(n.c.scope_id == SCOPE, n.c.form_id == f.c.form_id, *self.names(n))
             found.append(sa.or_(called, said))
         return found
 
@@ -113,7 +116,7 @@ class Shown:
     def _superseded(self, v: sa.FromClause, links: int) -> Condition:
         """What the version took the place of is seen."""
         old = self._t.versions.alias()
-        same = (old.c.scope_id == v.c.scope_id, old.c.form_id == v.c.form_id, old.c.slot == v.c.slot)
+        same = (old.c.scope_id == SCOPE, old.c.form_id == v.c.form_id, old.c.slot == v.c.slot)
         return sa.exists().where(*same, old.c.version == v.c.supersedes, *self._version(old, links))
 
     def before(self, row: sa.FromClause) -> Condition:
@@ -122,7 +125,7 @@ class Shown:
         if self.sources is None:
             return sa.true()
         v = self._t.versions.alias()
-        here = (v.c.scope_id == row.c.scope_id, v.c.form_id == row.c.form_id, v.c.slot == row.c.slot)
+        here = (v.c.scope_id == SCOPE, v.c.form_id == row.c.form_id, v.c.slot == row.c.slot)
         unseen = sa.exists().where(
             *here, v.c.position == row.c.position, v.c.supersedes.is_not(None), sa.not_(self._superseded(v, _LINKS))
         )
@@ -131,23 +134,23 @@ class Shown:
     def has_version(self, row: sa.FromClause) -> Condition:
         """Whether the same decision made a version of the entry's slot; one that came true by itself was made before."""
         v = self._t.versions.alias()
-        here = (v.c.scope_id == row.c.scope_id, v.c.form_id == row.c.form_id, v.c.slot == row.c.slot)
+        here = (v.c.scope_id == SCOPE, v.c.form_id == row.c.form_id, v.c.slot == row.c.slot)
         return sa.exists().where(*here, v.c.position == row.c.position)
 
     def evidence(self, e: sa.FromClause) -> list[Condition]:
         """Quotes of inputs that are seen; where several sources used one id, all of them must be."""
         if self.sources is None:
             return []
-        return [self._known(e.c.scope_id, e.c.turn_id, seen=True), sa.not_(self._known(e.c.scope_id, e.c.turn_id, seen=False))]
+        return [self._known(e.c.turn_id, seen=True), sa.not_(self._known(e.c.turn_id, seen=False))]
 
     def timeline(self, row: sa.FromClause | None = None) -> list[Condition]:
         row = self._t.timeline if row is None else row
         found = [row.c.hidden == 0]
         if self.form_types is not None:
             f = self._t.forms.alias()
-            form = (f.c.scope_id == row.c.scope_id, f.c.form_id == row.c.form_id)
+            form = (f.c.scope_id == SCOPE, f.c.form_id == row.c.form_id)
             typed = sa.exists().where(*form, f.c.form_type.in_(self.form_types))
-            spoken = sa.and_(row.c.form_id == "", sa.not_(self._mentions(row.c.scope_id, row.c.input_id)))
+            spoken = sa.and_(row.c.form_id == "", sa.not_(self._mentions(row.c.input_id)))
             found.append(sa.or_(typed, spoken))
         if self.sources is not None:
             found += [*self._change(row), self._unnamed(row, row.c.text)]
@@ -160,7 +163,7 @@ class Shown:
         if self.form_types is not None or self.sources is not None:
             for end in (e.c.from_form, e.c.to_form):
                 f = self._t.forms.alias()
-                found.append(sa.exists().where(f.c.scope_id == e.c.scope_id, f.c.form_id == end, *self.forms(f)))
+                found.append(sa.exists().where(f.c.scope_id == SCOPE, f.c.form_id == end, *self.forms(f)))
         return found if self.sources is None else [*found, *self._change(e)]
 
     def pending(self) -> list[Condition]:
@@ -178,7 +181,7 @@ class Shown:
         row = self._t.turns if row is None else row
         found = [row.c.hidden == 0]
         if self.form_types is not None:
-            found.append(sa.not_(self._mentions(row.c.scope_id, row.c.event_id)))
+            found.append(sa.not_(self._mentions(row.c.event_id)))
         if self.sources is not None:
             found.append(row.c.source.in_(self.sources))
         return found
@@ -189,7 +192,7 @@ class Shown:
         if self.sources is None:
             return []
         first = self._t.names.alias()
-        same = (first.c.scope_id == n.c.scope_id, first.c.form_id == n.c.form_id, first.c.name == n.c.name)
+        same = (first.c.scope_id == SCOPE, first.c.form_id == n.c.form_id, first.c.name == n.c.name)
         unseen = sa.exists().where(*same, first.c.position < n.c.position, sa.not_(sa.and_(*self._change(first))))
         return [*self._change(n), sa.not_(unseen)]
 
@@ -197,7 +200,7 @@ class Shown:
         r = self._t.rejected
         found = [r.c.hidden == 0]
         if self.form_types is not None:
-            found.append(sa.not_(self._mentions(r.c.scope_id, r.c.input_id)))
+            found.append(sa.not_(self._mentions(r.c.input_id)))
         return found if self.sources is None else [*found, *self._change(r)]
 
     def deadlines(self) -> list[Condition]:
@@ -205,7 +208,7 @@ class Shown:
         if self.form_types is None and self.sources is None:
             return []
         d, v = self._t.deadlines, self._t.versions.alias()
-        same = (v.c.scope_id == d.c.scope_id, v.c.form_id == d.c.form_id, v.c.slot == d.c.slot, v.c.version == d.c.version)
+        same = (v.c.scope_id == SCOPE, v.c.form_id == d.c.form_id, v.c.slot == d.c.slot, v.c.version == d.c.version)
         return [sa.exists().where(*same, *self.versions(v))]
 
     # -- what they rest on ---------------------------------------------------------------------------------------------
@@ -214,14 +217,14 @@ class Shown:
         """The change's input, and whatever else it quotes, is of sources that are seen."""
         own, rests, quoted = self._t.inputs.alias(), self._t.rests.alias(), self._t.inputs.alias()
         seen = sa.exists().where(
-            own.c.scope_id == row.c.scope_id, own.c.position == row.c.position, own.c.source.in_(self.sources or [])
+            own.c.scope_id == SCOPE, own.c.position == row.c.position, own.c.source.in_(self.sources or [])
         )
-        joined = sa.and_(quoted.c.scope_id == rests.c.scope_id, quoted.c.event_id == rests.c.event_id)
+        joined = sa.and_(quoted.c.scope_id == SCOPE, quoted.c.event_id == rests.c.event_id)
         unseen = (
             sa.exists()
             .select_from(rests.join(quoted, joined))
             .where(
-                rests.c.scope_id == row.c.scope_id,
+                rests.c.scope_id == SCOPE,
                 rests.c.position == row.c.position,
                 rests.c.place == row.c.place,
                 quoted.c.source.not_in(self.sources or []),
@@ -229,30 +232,30 @@ class Shown:
         )
         return [seen, sa.not_(unseen)]
 
-    def _known(self, scope_id: Any, event_id: Any, *, seen: bool) -> Condition:
+    def _known(self, event_id: Any, *, seen: bool) -> Condition:
         i = self._t.inputs.alias()
         wanted = i.c.source.in_(self.sources or []) if seen else i.c.source.not_in(self.sources or [])
-        return sa.exists().where(i.c.scope_id == scope_id, i.c.event_id == event_id, wanted)
+        return sa.exists().where(i.c.scope_id == SCOPE, i.c.event_id == event_id, wanted)
 
-    def _mentions(self, scope_id: Any, event_id: Any) -> Condition:
+    def _mentions(self, event_id: Any) -> Condition:
         """Something of another type than those that are seen was heard of in that input."""
         m, f, p = self._t.mentions.alias(), self._t.forms.alias(), self._t.pending.alias()
-        joined = m.outerjoin(f, sa.and_(f.c.scope_id == m.c.scope_id, f.c.form_id == m.c.form_id)).outerjoin(
-            p, sa.and_(p.c.scope_id == m.c.scope_id, p.c.pending_id == m.c.pending_id)
+        joined = m.outerjoin(f, sa.and_(f.c.scope_id == SCOPE, f.c.form_id == m.c.form_id)).outerjoin(
+            p, sa.and_(p.c.scope_id == SCOPE, p.c.pending_id == m.c.pending_id)
         )
         form_type = sa.func.coalesce(f.c.form_type, p.c.form_type, m.c.form_type)
         return (
             sa.exists()
             .select_from(joined)
-            .where(m.c.scope_id == scope_id, m.c.event_id == event_id, form_type.not_in(self.form_types or []))
+            .where(m.c.scope_id == SCOPE, m.c.event_id == event_id, form_type.not_in(self.form_types or []))
         )
 
     def _unnamed(self, row: sa.FromClause, text: sa.ColumnElement[str]) -> Condition:
         """The text does not call the row's Form by a name that only somebody unseen has given it (or its own words say it)."""
         n, f = self._t.names.alias(), self._t.forms.alias()
-        plain = sa.exists().where(f.c.scope_id == row.c.scope_id, f.c.form_id == row.c.form_id, f.c.key.in_(_UNNAMED))
+        plain = sa.exists().where(f.c.scope_id == SCOPE, f.c.form_id == row.c.form_id, f.c.key.in_(_UNNAMED))
         unseen = sa.exists().where(
-            n.c.scope_id == row.c.scope_id,
+            n.c.scope_id == SCOPE,
             n.c.form_id == row.c.form_id,
             n.c.position <= row.c.position,
             self._holds(text, n.c.name),

@@ -16,7 +16,7 @@ from ..schemas.times import MAX_TIME, to_text
 from ..schemas.values import Value
 from ..schemas.views import SummaryView, TimelineEntry
 from .cells import because
-from .shown import Shown
+from .shown import SEEN, Shown
 from .shown import shown as shown_of
 from .tables import Tables
 from .views import timeline_entry
@@ -125,7 +125,7 @@ def seen_names(connection: sa.Connection, t: Tables, shown: Shown, scope_id: int
     query = sa.select(n.c.form_id, n.c.name).where(n.c.scope_id == scope_id, *shown.names_seen)
     if form_id is not None:
         query = query.where(n.c.form_id == form_id)
-    found = connection.execute(query.order_by(n.c.form_id, n.c.position, n.c.place)).all()
+    found = connection.execute(query.order_by(n.c.form_id, n.c.position, n.c.place), {SEEN: scope_id}).all()
     return {form: name for form, name in found}  # noqa: C416 - rows are no pairs
 
 
@@ -214,7 +214,8 @@ def _of_week(
     connection: sa.Connection, query: sa.Select[Any], table: sa.Table, moment: sa.Column[Any], scope_id: int, week: str
 ) -> list[Any]:
     start, end = week_bounds(week)
-    return list(connection.execute(query.where(table.c.scope_id == scope_id, moment >= start, moment < end)))
+    inside = query.where(table.c.scope_id == scope_id, moment >= start, moment < end)
+    return list(connection.execute(inside, {SEEN: scope_id}))
 
 
 def _form_keys(connection: sa.Connection, t: Tables, scope_id: int, form_ids: Sequence[str]) -> dict[str, str]:
