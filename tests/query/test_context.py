@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mnemolog.adapters.vectors.scan import ScanVectors
 from mnemolog.processors.core.markers import CLOSE, OPEN, mask_injected
 from mnemolog.query.context import Context
-from mnemolog.query.excerpts import MAX_EXCERPT, excerpt
+from mnemolog.query.excerpts import MAX_EXCERPT, UNSURE_SHARE, excerpt
 from mnemolog.query.recall import Recall
 from query.memory import HashingEmbedder, Lists, event, form, pending, recall_over, slot, version
 
@@ -239,7 +239,7 @@ def test_few_lines_are_there_by_resemblance_alone() -> None:
         lists.say(ME, f"thing number{at}", session=str(at))
         store.upsert(ME, "turn", [(str(at), at, embedder.embed([""])[0])])
     found = Recall(lists, embedder, store).context([ME], "zeppelin", now=NOW)
-    assert 1 <= len([line for line in found.lines if "only resembles" in line.text]) == len(found.lines) <= 2
+    assert 1 <= len([line for line in found.lines if "only resembles" in line.text]) == len(found.lines) <= 10 // UNSURE_SHARE
 
 
 def test_what_does_not_even_resemble_the_question_is_left_out() -> None:

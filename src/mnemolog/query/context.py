@@ -79,13 +79,15 @@ def assemble(
     behind: int = 0,
     scopes: Sequence[str] = (),
     forms: Collection[str] = (),
+    now: str = "",
 ) -> Context:
     """Chooses lines in order of worth until the budget is full, and sets them in order of blocks.
 
     facts: of each scope, the first one's being whom the conversation is with; scopes: their names, in that order, so that lines
-    of the others say whose they are; forms: the ids of those that the question is about.
+    of the others say whose they are; forms: the ids of those that the question is about; now:
+    when it is asked, so that a day which is over is said to be.
     """
-    voice = Voice(registry, question.lang, scopes)
+    voice = Voice(registry, question.lang, scopes, now)
     sheets = [sheet_of(known, registry) for known in facts]
     wanted = {(hit.form_id, hit.slot) for hit in slots}
     rules = standing([item for sheet in sheets for item in sheet.rules], "rules", voice)
@@ -108,7 +110,7 @@ def assemble(
             given_up.append(told.pop())
             page.drop(given_up[-1])
     told += [line for line in given_up[::-1] if not page.take([line])]
-    shown = {line.id for line in told}
+    shown = {line.id for line in (*told, *rules)}
     needed, beside = _facts(sheets, wanted, frozenset(forms), shown, voice)
     unsure = int(budget * _UNSURE_SHARE)
     page.take(needed)

@@ -29,7 +29,7 @@ from .rerank import Reranker, reranked
 from .routes import Asked, Gathered, Routes
 from .trace import Placed, RouteTrace, Trace
 from .turns import TurnSearch
-from .understand import MAX_LIMIT, Question, QuestionReader, understand
+from .understand import DEFAULT_LIMIT, MAX_LIMIT, Question, QuestionReader, understand
 from .vectors import NearestPoints, QuestionVectors
 
 __all__ = ["KINDS", "MAX_QUESTION", "Context", "Found", "Hit", "Recall"]
@@ -146,7 +146,7 @@ class Recall:
         seconds = self._budget(keys, time_budget)
         moment = _moment(now)
         question = self._understood(query[:MAX_QUESTION].strip(), moment, reader, seconds)
-        wanted = min(limit if limit is not None else question.limit, MAX_LIMIT)
+        wanted = min(limit if limit is not None else max(question.limit, DEFAULT_LIMIT), MAX_LIMIT)
         asked = Asked(keys, question, moment, frozenset(("slot", "event", "turn")), True, wanted + _SPARE, pending=True)
         gathered = self._gathered(asked, seconds)
         only_turns = gathered._replace(slots=[], events=[], summaries=[])
@@ -157,6 +157,7 @@ class Recall:
             facts=[gathered.facts[key] for key in keys if key in gathered.facts],
             scopes=keys,
             forms=gathered.forms,
+            now=moment,
             slots=gathered.slots,
             events=gathered.events,
             turns=turns,

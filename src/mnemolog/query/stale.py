@@ -9,7 +9,7 @@ from typing import Literal
 from ..schemas.forms import Slot
 from ..schemas.views import SlotView
 
-__all__ = ["gone_stale", "limit_days"]
+__all__ = ["gone_stale", "is_over", "limit_days"]
 
 _DAYS: dict[str, int | None] = {"rule": None, "preference": 365, "fact": 365}
 """Days after which a value of a decay class is asked about again. A rule stands until it is taken back."""
@@ -33,13 +33,15 @@ def gone_stale(slot: SlotView, declared: Slot, heard: str, now: str) -> Literal[
     if slot.status != "confirmed":
         return None
     if declared.type == "date" and not declared.yearly:
-        return "passed" if _is_over(slot, now) else None
+        return "passed" if is_over(slot, declared, now) else None
     days = limit_days(declared)
     return "long_ago" if days is not None and _days(heard, now) > days else None
 
 
-def _is_over(slot: SlotView, now: str) -> bool:
+def is_over(slot: SlotView, declared: Slot | None, now: str) -> bool:
     """Whether the value was a coming day when it was said and is over: a birthday is not, and neither is a signing date."""
+    if declared is None or declared.type != "date" or declared.yearly or slot.status != "confirmed":
+        return False
     date = slot.value.data
     if not isinstance(date, str) or not date[:4].isdigit() or "W" in date:
         return False

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from ..processors.core.text import terms
+from ..schemas.forms import Slot
 from ..schemas.observations import Evidence
 from ..schemas.registry import Registry
 from ..schemas.views import FormView, PendingView, SlotView, VersionView
@@ -15,6 +16,7 @@ from .ids import memory_id
 from .lines import Block, ContextLine
 from .outdated import Old, marks
 from .sheets import Item, Sheet
+from .stale import is_over
 from .understand import Question
 from .wording import WORDS, category, day, filled, form_name, noted, slot_label, slot_line, value_text
 
@@ -29,8 +31,9 @@ _MAX_OPEN = 5
 class Voice:
     """In which language lines are written, by which declarations, and whose they are where there are several scopes."""
 
-    def __init__(self, registry: Registry, lang: str, scopes: Sequence[str]) -> None:
+    def __init__(self, registry: Registry, lang: str, scopes: Sequence[str], now: str = "") -> None:
         self.registry = registry
+        self.now = now
         self.lang = lang
         self.words = WORDS[lang]
         self._others = frozenset(scopes[1:])
@@ -54,11 +57,13 @@ def standing(items: Sequence[Item], block: Block, voice: Voice) -> list[ContextL
 
 def _standing_line(form: FormView, slot: SlotView, block: Block, voice: Voice) -> ContextLine:
     scheduled = slot.status == "scheduled"
-    unsure = [voice.words["unsure"]] if slot.confidence < _SURE else []
+    notes = [voice.words["unsure"]] if slot.confidence < _SURE else []
+    if voice.now and is_over(slot, _declared(voice.registry, form, slot), voice.now):
+        notes.append(voice.words["over"])
     text = slot_line(voice.registry, form, slot.slot, value_text(slot.value), voice.lang)
     return ContextLine(
         block=block,
-        text=voice.noted(text, "scheduled" if scheduled else "since", slot.valid_from, *unsure, scope=form.scope),
+        text=voice.noted(text, "scheduled" if scheduled else "since", slot.valid_from, *notes, scope=form.scope),
         scope=form.scope,
         event_ids=_turns_of(slot.evidence),
         status="scheduled" if scheduled else "current",
@@ -68,6 +73,11 @@ def _standing_line(form: FormView, slot: SlotView, block: Block, voice: Voice) -
         slot=slot.slot,
         id=memory_id("slot", form.scope, form.form_id, slot.slot, slot.version),
     )
+
+
+def _declared(registry: Registry, form: FormView, slot: SlotView) -> Slot | None:
+    form_type = registry.types.get(form.form_type)
+    return form_type.slots.get(slot.slot) if form_type is not None else None
 
 
 def changes(
