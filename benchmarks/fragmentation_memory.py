@@ -14,7 +14,7 @@ from mnemolog.schemas.views import VersionView
 
 __all__ = ["Mnemolog", "Recorded"]
 
-_SECONDS = 5.0
+_SECONDS = 60.0
 """The busiest machine answers in that: what is counted does not depend on its speed."""
 _ROOM = 100_000
 """Tokens: more than there are."""
