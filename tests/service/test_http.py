@@ -65,7 +65,7 @@ def test_the_idempotency_key_is_the_event_id(client: TestClient) -> None:
     assert other.status_code == 409
     assert other.json()["type"].endswith(":conflicting-content")
     both = client.post("/v1/turns", json={**turn, "id": "k2"}, headers={"Idempotency-Key": "k1"})
-    assert (both.status_code, both.json()["errors"][0]["field"]) == (422, "id")
+    assert (both.status_code, both.json()["errors"][0]["field"]) == (409, "id")
 
 
 @pytest.mark.parametrize(

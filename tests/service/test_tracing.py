@@ -1,4 +1,4 @@
-"""Spans: one for each request, under the caller's, with those of appending and recalling inside it, and nothing of what was said."""
+"""Spans: one for each request, under the caller's, those of appending and recalling inside it, and nothing of what was said."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ async def add_turns(
     given = body.arguments()
     if idempotency_key is not None:
         if given.get("id", idempotency_key) != idempotency_key:
-            raise _field("id", "differs from the header Idempotency-Key: give one of the two")
+            raise _contradicts("id", "differs from the header Idempotency-Key: give one of the two")
         given["id"] = idempotency_key
     _check_sizes(service, body)
     given["correlation_id"] = correlation_of(traceparent)
@@ -196,5 +196,5 @@ def _some(given: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: given[name] for name in names if name in given}
 
 
-def _field(field: str, problem: str) -> ProblemError:
-    return ProblemError(422, "invalid-input", f"{field}: {problem}", fields=[FieldProblem(field, problem)])
+def _contradicts(field: str, problem: str) -> ProblemError:
+    return ProblemError(409, "conflicting-fields", f"{field}: {problem}", fields=[FieldProblem(field, problem)])
