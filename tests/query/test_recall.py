@@ -87,6 +87,9 @@ def test_a_turn_whose_value_is_replaced_is_left_out_beside_what_replaced_it(list
     assert [(cut.id, cut.why) for cut in found.trace.cut if "b1" in cut.id] == [
         (memory_id("turn", ME, "mnemolog", "b1"), "its values are replaced, and what replaced them is here")
     ]
+    # A question that names the old value asks for it.
+    named = recall_over(lists).search([ME], "the budget of 4000", now=NOW, kinds=("turn",))
+    assert {hit.event_ids[0]: hit.status for hit in named}["b1"] == "superseded"
     # Alone it is better than nothing, and says that it is old.
     for at in (1, 2, 3):
         del lists.turns[ME][at]

@@ -36,7 +36,7 @@ def choose(
     """At most `limit` memories of what the routes brought. `past`: what stood before is asked for too."""
     cuts: list[Cut] = []
     slots = _believed(gathered.slots, profile.min_confidence, cuts)
-    turns = gathered.turns if past else without_replaced(gathered.turns, slots, gathered.facts, cuts)
+    turns = gathered.turns if past else without_replaced(gathered.turns, slots, gathered.facts, question.terms, cuts)
     if not profile.as_found:
         routes = [slots, gathered.events, gathered.summaries, turns]
         pool = _without_weak(fused(routes), limit, cuts)

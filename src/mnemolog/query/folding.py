@@ -5,11 +5,12 @@ for. Whatever is left out is named with the reason."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 
 import msgspec
 
+from ..processors.core.text import terms
 from ..schemas.times import from_text
 from .facts import Facts
 from .hits import Hit
@@ -28,9 +29,11 @@ _QUOTED = 0.6
 """A slot says all of a turn where its quotes cover this share of the turn's letters."""
 
 
-def without_replaced(turns: Sequence[Hit], current: Sequence[Hit], facts: Mapping[str, Facts], cuts: list[Cut]) -> list[Hit]:
+def without_replaced(
+    turns: Sequence[Hit], current: Sequence[Hit], facts: Mapping[str, Facts], asked: Collection[str], cuts: list[Cut]
+) -> list[Hit]:
     """The turns but those whose values are all replaced, where what replaced each of them is among `current` (slots) or the
-    turns themselves."""
+    turns themselves. A question that names an old value (`asked`: its terms) asks for it."""
     shown = {(hit.scope, hit.form_id, hit.slot) for hit in current if hit.status == "current"}
     there = {(hit.scope, one) for hit in turns if hit.status != "superseded" for one in hit.event_ids}
     kept = []
@@ -38,14 +41,29 @@ def without_replaced(turns: Sequence[Hit], current: Sequence[Hit], facts: Mappin
         known = facts.get(hit.scope)
         if hit.status == "superseded" and known is not None:
             slots = known.replaced.get(hit.event_ids[0], set())
-            if slots and all(
-                (hit.scope, *slot) in shown or any((hit.scope, one) in there for one in known.stated.get(slot, ()))
-                for slot in slots
+            if (
+                slots
+                and not _named(hit, known, slots, asked)
+                and all(
+                    (hit.scope, *slot) in shown or any((hit.scope, one) in there for one in known.stated.get(slot, ()))
+                    for slot in slots
+                )
             ):
                 cuts.append(Cut(id=hit.id, why="its values are replaced, and what replaced them is here"))
                 continue
         kept.append(hit)
     return kept
+
+
+def _named(hit: Hit, known: Facts, slots: Collection[tuple[str, str]], asked: Collection[str]) -> bool:
+    """Whether the question speaks of a value that the turn states."""
+    said = [
+        version.value.shown
+        for slot in slots
+        for version in known.history_of(*slot)
+        if version.value is not None and any(piece.turn_id == hit.event_ids[0] for piece in version.evidence)
+    ]
+    return not frozenset(asked).isdisjoint(terms("\n".join(said)))
 
 
 def fold(hits: Sequence[Hit], cuts: list[Cut]) -> list[Hit]:
