@@ -23,10 +23,10 @@ from .installation import Partition
 
 __all__ = ["SummariseCore"]
 
-_EVERY = 1.0
-"""Seconds between two looks; what is due becomes so with the time of day."""
+_EVERY, _LONGEST = 1.0, 5.0
+"""Seconds between two looks, and at most: what is due becomes so with the time of day."""
 _SHARE = 20
-"""So many times as long as a look took, the next one waits at least: it reads whole tables, and the rows move all the time."""
+"""So many times as long as a look took, the next one waits: it reads whole tables, and the rows move all the time."""
 _AGAIN = 60.0
 """Seconds after which a deadline that was published is published again, if it is still due."""
 
@@ -58,7 +58,7 @@ class SummariseCore:
         done = self._weeks() + self._deadlines()
         if not done:
             ended = time.monotonic()
-            self._next_look = ended + max(_EVERY, _SHARE * (ended - begun))
+            self._next_look = ended + min(max(_EVERY, _SHARE * (ended - begun)), _LONGEST)
         return done
 
     def _weeks(self) -> int:
