@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from mnemolog.processors.core.markers import CLOSE, OPEN, mask_injected
 from mnemolog.query.context import Context
 from mnemolog.query.excerpts import MAX_EXCERPT, UNSURE_SHARE, excerpt
 from mnemolog.query.recall import Recall
+from mnemolog.schemas.values import Value
 from query.memory import HashingEmbedder, Lists, event, form, pending, recall_over, slot, version
 
 ME = "acme/user:1"
@@ -261,6 +263,85 @@ def test_a_scheduled_value_is_not_told_as_current() -> None:
     found = context(lists, "Where is my home?")
     assert [line.status for line in found.lines] == ["scheduled"]
     assert "from 2026-06-01 on" in str(found)
+
+
+def test_a_day_that_is_over_binds_no_more_and_is_told_as_over() -> None:
+    lists = Lists()
+    due = slot("deadline", "2026-05-10", "by the 10th")
+    due = msgspec.structs.replace(due, value=Value(type="date", data="2026-05-10"))
+    lists.form_views = [form(ME, "project", "apollo", [due], name="Apollo")]
+    before = recall_over(lists).context([ME], "zeppelin", now="2026-05-09T12:00:00.000000Z")
+    assert [line.text for line in before.lines] == ["- Apollo: deadline 2026-05-10 [since 2026-05-04]"]
+    assert context(lists, "zeppelin of Hermes").text.count("deadline") <= 1
+    after = context(lists, "What is the deadline of Apollo?")
+    assert [(line.block, line.text) for line in after.lines] == [
+        ("facts", "- Apollo: deadline 2026-05-10 [since 2026-05-04, that day is over]")
+    ]
+
+
+def test_what_binds_is_told_whatever_is_asked() -> None:
+    lists = Lists()
+    nuts = slot("allergies", "nuts", "allergic to nuts")
+    lists.form_views = [
+        form(ME, "person", "self", [nuts], name="Mei"),
+        form(ME, "project", "apollo", [slot("budget", "5000 euros", "budget"), slot("goal", "a roof", "goal")], name="Apollo"),
+    ]
+    text = str(context(lists, "Where is my home?"))
+    assert "allergies: nuts" in text
+    assert "budget 5000 euros" in text
+    assert "a roof" not in text
+    assert "a roof" in str(context(lists, "Tell me about Apollo"))
+
+
+def test_lines_of_other_scopes_say_whose_they_are() -> None:
+    lists = Lists()
+    shared, project = "acme/shared:rules", "acme/project:apollo"
+    lists.form_views = [
+        form(ME, "person", "self", [slot("home", "Oslo", "Oslo")], name="Mei"),
+        form(shared, "rule", "scope", [slot("never", "name a price", "never name a price")]),
+        form(project, "project", "apollo", [slot("goal", "a roof", "goal")], name="Apollo"),
+    ]
+    lists.say(project, "The goal is a roof.")
+    found = recall_over(lists).context([ME, shared, project], "What is the goal of Apollo?", now=NOW)
+    assert [line.text for line in found.lines] == [
+        "- Rule (never): name a price [since 2026-05-04, of shared:rules]",
+        "- Mei: home: Oslo [since 2026-05-04]",
+        "- Apollo: goal a roof [since 2026-05-04, of project:apollo]",
+        "- user: The goal is a roof. [said 2026-05-04, of project:apollo]",
+    ]
+    assert [line.scope for line in found.lines] == [shared, ME, project, project]
+    assert len(found.ids) == 4
+
+
+def test_another_tokenizer_may_count() -> None:
+    lists = Lists()
+    for at in range(9):
+        lists.say(ME, f"The budget number {at} is fine.")
+    found = recall_over(lists).context([ME], "budget", now=NOW, budget=300, count_tokens=len)
+    assert found.tokens == len(found.text) <= 300
+    assert found.lines
+
+
+def test_a_turn_that_only_repeats_an_old_value_says_so(lists: Lists) -> None:
+    lists.say(ME, "So, 4000 euros for Apollo it is?", role="assistant", event_id="echo", occurred_at=MAY_10)
+    [line] = [line for line in context(lists, "Apollo euros").lines if line.event_ids == ["echo"]]
+    assert "no longer true since 2026-05-10: Apollo budget 4000 euros → 5000 euros" in line.text
+
+
+def test_each_kind_reads_as_what_it_is() -> None:
+    lists = Lists()
+    lists.form_views = [
+        form(ME, "person", "self", [slot("job", "baker", "a baker"), slot("likes", "tea", "I like tea")], name="Mei"),
+        form(ME, "plan", "trip", [slot("place", "Oslo", "in Oslo")], name="trip"),
+        form(ME, "rule", "scope", [slot("always", "be brief", "be brief")]),
+    ]
+    texts = [line.text.partition(" [")[0] for line in context(lists, "Where is the trip?").lines]
+    assert texts[:4] == [
+        "- Rule (always): be brief",
+        "- Mei: job: baker",
+        "- Mei (preference): likes: tea",
+        "- Plan (trip): place Oslo",
+    ]
 
 
 def test_a_form_that_was_called_off_is_out() -> None:

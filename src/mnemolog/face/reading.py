@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -108,13 +108,15 @@ class Reading(Recalling):
         now: TimeLike | None = None,
         time_budget: float | None = None,
         trace: bool = False,
+        count_tokens: Callable[[str], int] | None = None,
         wait: bool = True,
         tenant: str | None = None,
     ) -> Context:
-        """What to put before the agent: `str()` of it is the prompt text, at most `budget` tokens of the embedder's tokenizer.
+        """What to put before the agent: `str()` of it is the prompt text, at most `budget` tokens.
 
-        Rules and profile first, then how things came to be, then excerpts; `.lines` say where each line comes from. The rest
-        is as in `search`.
+        Rules and profile first, which do not depend on the question; then what holds of what is asked and how it came to be,
+        then excerpts; `.lines` say where each line comes from, `.left_out` which rules found no room. count_tokens: the tokens
+        of a text by the agent's own tokenizer (default: the embedder's). The rest is as in `search`.
         """
         _positive("budget", budget)
         asked = self._asked(tenant, subject, user_id, agent_id, also, limit, profile, time_budget, now, wait=wait)
@@ -131,6 +133,7 @@ class Reading(Recalling):
             trace=trace,
             reader=self._question_reader,
             reranker=self._reranker,
+            count_tokens=count_tokens,
         )
         noted = self._note(
             "context",

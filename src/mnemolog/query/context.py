@@ -111,7 +111,7 @@ def assemble(
             page.drop(given_up[-1])
     told += [line for line in given_up[::-1] if not page.take([line])]
     shown = {line.id for line in (*told, *rules)}
-    needed, beside = _facts(sheets, wanted, frozenset(forms), shown, voice)
+    needed, beside = _facts(question, sheets, wanted, frozenset(forms), shown, voice)
     unsure = int(budget * _UNSURE_SHARE)
     page.take(needed)
     page.take([line for line in said[:_FIRST_EXCERPTS] if line.confidence == 1])
@@ -124,12 +124,12 @@ def assemble(
 
     also = {line.id for line in (*needed, *beside)}
     candidates = [*rules, *(line for _, line in profile if line.id not in also), *needed, *history, *_by_time(said), *asked]
-    text, lines = page.finish([*candidates, *beside])
+    text, lines, tokens = page.finish([*candidates, *beside])
     kept = {id(line) for line in lines}
     return Context(
         text=text,
         lines=lines,
-        tokens=count(text) if text else 0,
+        tokens=tokens,
         budget=budget,
         truncated=any(id(line) not in kept for line in candidates),
         behind=behind,
@@ -138,6 +138,7 @@ def assemble(
 
 
 def _facts(
+    question: Question,
     sheets: Sequence[Sheet],
     wanted: Collection[tuple[str, str]],
     forms: Collection[str],
@@ -146,6 +147,7 @@ def _facts(
 ) -> tuple[list[ContextLine], list[ContextLine]]:
     """What holds now of what is asked for, and what else is known: of the Forms that the question is about or, where it is
     about none in particular, of any, that first which matters most."""
+    particular = {form_id for form_id in forms if not any(sheet.is_own(form_id) for sheet in sheets)}
     needed: list[Item] = []
     beside: list[tuple[float, Item]] = []
     for sheet in sheets:
@@ -153,7 +155,7 @@ def _facts(
             form, slot = item
             if (form.form_id, slot.slot) in wanted:
                 needed.append(item)
-            elif form.form_id in forms if forms or wanted else not sheet.is_private(item):
+            elif form.form_id in forms if particular or wanted or question.slots else not sheet.is_private(item):
                 beside.append((worth, item))
     beside.sort(key=lambda entry: -entry[0])
     others = [item for _, item in beside[:_BESIDE]]
@@ -163,8 +165,10 @@ def _facts(
 
 
 def _profile(sheets: Sequence[Sheet], voice: Voice) -> list[tuple[float, ContextLine]]:
-    """(importance, line), in the order of the text."""
-    entries = [entry for sheet in sheets for entry in sheet.profile]
+    """(importance, line), in the order of the text. A day that is over binds nobody any more."""
+    entries = [
+        entry for sheet in sheets for entry in sheet.profile if sheet.is_own(entry[1][0].form_id) or not voice.over(*entry[1])
+    ]
     lines = standing([item for _, item in entries], "rules", voice)
     return [(worth, line) for (worth, _), line in zip(entries, lines, strict=True)]
 

@@ -52,15 +52,16 @@ class Page:
         if not any(one.block == line.block for one in self._lines):
             self._spent -= self._headings.pop(line.block)
 
-    def finish(self, order: Sequence[ContextLine]) -> tuple[str, list[ContextLine]]:
-        """The text, and its lines in the order of the blocks and, inside them, of `order`."""
+    def finish(self, order: Sequence[ContextLine]) -> tuple[str, list[ContextLine], int]:
+        """The text, its lines in the order of the blocks and, inside them, of `order`, and its tokens."""
         place = {id(line): at for at, line in enumerate(order)}
         while True:
             lines = sorted(self._lines, key=lambda line: (BLOCKS.index(line.block), place[id(line)]))
             text = self._text(lines)
             # Tokens of the parts need not add up to those of the whole: the whole is what counts.
-            if not self._lines or self._count(text) <= self._budget:
-                return text, lines
+            tokens = self._count(text) if text else 0
+            if tokens <= self._budget:
+                return text, lines, tokens
             self._lines.pop()
 
     def _text(self, lines: Sequence[ContextLine]) -> str:

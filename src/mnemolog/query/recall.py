@@ -9,6 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 
 import msgspec
 
@@ -38,6 +39,8 @@ KINDS: tuple[HitKind, ...] = ("slot", "event", "summary", "turn")
 MAX_QUESTION = 2000
 """Characters. Of a longer question only the beginning is looked for."""
 _MET = 10_000
+_LINE = 1000
+"""Characters of a text whose tokens are remembered."""
 _SPARE = 6
 """Turns found beyond those wanted, for those that are folded or left out."""
 
@@ -69,6 +72,7 @@ class Recall:
         turns = TurnSearch(reader, self.vectors, weights)
         self._routes = Routes(reader, self._registry, self._facts, turns, self.vectors)
         self._answers = Answers(clock)
+        self._counted = lru_cache(maxsize=4096)(self._count_tokens)
         self._lock = threading.Lock()
         self._met: OrderedDict[str, None] = OrderedDict()
         """Scopes that were asked about; losing one of them costs no more than a longer budget."""
@@ -138,9 +142,10 @@ class Recall:
         trace: bool = False,
         reader: QuestionReader | None = None,
         reranker: Reranker | None = None,
+        count_tokens: Callable[[str], int] | None = None,
     ) -> Context:
-        """The prompt text for a question, at most `budget` tokens. `behind`, how many inputs are not in yet, is passed on; the
-        rest is as in `search`."""
+        """The prompt text for a question, at most `budget` tokens. `behind`, how many inputs are not in yet, is passed on;
+        count_tokens: the tokens of a text (default: the embedder's tokenizer); the rest is as in `search`."""
         order = profile_of(profile)
         keys = list(dict.fromkeys(str(scope) for scope in scopes))
         seconds = self._budget(keys, time_budget)
@@ -164,7 +169,7 @@ class Recall:
             pending=gathered.pending,
             registry=self._registry,
             budget=budget,
-            count=self._count_tokens,
+            count=count_tokens if count_tokens is not None else self._count,
             behind=behind,
         )
         told = _trace(question, keys, order, gathered, choice, [*gathered.slots, *gathered.events, *turns], seconds)
@@ -212,6 +217,10 @@ class Recall:
         # Whoever cannot say where they stand is asked for the answer itself.
         budget.missing.pop("cursor", None)
         return None if stands is None else self._answers.get(key, stands, moment)
+
+    def _count(self, text: str) -> int:
+        # Most lines of a context are those of the one before.
+        return self._counted(text) if len(text) <= _LINE else self._count_tokens(text)
 
     def _count_tokens(self, text: str) -> int:
         if self.embedder is not None:

@@ -66,6 +66,10 @@ class Sheet:
         kept = {id(item[1][1]) for item in newest}
         self.profile += [entry for entry in constraints if id(entry[1][1]) in kept]
 
+    def is_own(self, form_id: str) -> bool:
+        """Whether the scope is this Form's."""
+        return form_id in self.facts.by_id and _is_own(self.facts.by_id[form_id])
+
     def is_private(self, item: Item) -> bool:
         """Whether it is told only where it is asked for."""
         return id(item[1]) in self._private

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from ..processors.core.text import terms
-from ..schemas.forms import Slot
 from ..schemas.observations import Evidence
 from ..schemas.registry import Registry
 from ..schemas.views import FormView, PendingView, SlotView, VersionView
@@ -38,6 +37,12 @@ class Voice:
         self.words = WORDS[lang]
         self._others = frozenset(scopes[1:])
 
+    def over(self, form: FormView, slot: SlotView) -> bool:
+        """Whether a value is a day that was to come and is over."""
+        form_type = self.registry.types.get(form.form_type)
+        declared = form_type.slots.get(slot.slot) if form_type is not None else None
+        return bool(self.now) and is_over(slot, declared, self.now)
+
     def whose(self, scope: str) -> list[str]:
         """The note that says whose a line is, for every scope but the first."""
         return [self.words["of"].format(subject=scope.partition("/")[2])] if scope in self._others else []
@@ -58,7 +63,7 @@ def standing(items: Sequence[Item], block: Block, voice: Voice) -> list[ContextL
 def _standing_line(form: FormView, slot: SlotView, block: Block, voice: Voice) -> ContextLine:
     scheduled = slot.status == "scheduled"
     notes = [voice.words["unsure"]] if slot.confidence < _SURE else []
-    if voice.now and is_over(slot, _declared(voice.registry, form, slot), voice.now):
+    if voice.over(form, slot):
         notes.append(voice.words["over"])
     text = slot_line(voice.registry, form, slot.slot, value_text(slot.value), voice.lang)
     return ContextLine(
@@ -73,11 +78,6 @@ def _standing_line(form: FormView, slot: SlotView, block: Block, voice: Voice) -
         slot=slot.slot,
         id=memory_id("slot", form.scope, form.form_id, slot.slot, slot.version),
     )
-
-
-def _declared(registry: Registry, form: FormView, slot: SlotView) -> Slot | None:
-    form_type = registry.types.get(form.form_type)
-    return form_type.slots.get(slot.slot) if form_type is not None else None
 
 
 def changes(
