@@ -38,11 +38,18 @@ def fill(store: Store, scope: Scope = SCOPE, name: str = "Rome") -> Writer:
 
 # -- isolation ---------------------------------------------------------------------------------------------------------
 
+
+def _entry_ids(store: Store) -> list[str]:
+    """Of all scopes."""
+    return sorted({entry.entry_id for scope in store.scopes() for entry in store.timeline(scope)})
+
+
 READS: dict[str, Callable[[Store, Scope], object]] = {
     "forms": lambda store, scope: store.forms(scope, include_retired=True),
     "form": lambda store, scope: store.form(scope, "me"),
     "history": lambda store, scope: store.history(scope),
     "timeline": lambda store, scope: store.timeline(scope),
+    "entry": lambda store, scope: [found for one in _entry_ids(store) if (found := store.entry(scope, one))],
     "edges": lambda store, scope: store.edges(scope, include_retired=True),
     "pending": lambda store, scope: store.pending(scope),
     "summaries": lambda store, scope: store.summaries(scope),
@@ -53,6 +60,7 @@ READS: dict[str, Callable[[Store, Scope], object]] = {
     "turns_by_offset": lambda store, scope: store.turns_by_offset(scope, range(100)),
     "session_turns": lambda store, scope: [turn for day in range(9) for turn in store.session_turns(scope, f"s{day}", 999, 99)],
     "turn_index": lambda store, scope: store.turn_index(scope),
+    "stand": lambda store, scope: store.stand(scope)[1],
     "load_state": lambda store, scope: store.load_state(scope),
     "deadlines_due": lambda store, scope: store.deadlines_due("9", scope),
     "vectors_get": lambda store, scope: store.vectors_get("e/1", scope, ["k"]),

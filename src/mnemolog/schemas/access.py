@@ -24,9 +24,9 @@ class View(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     name: str
-    subjects: tuple[str, ...] | None = None
-    form_types: tuple[str, ...] | None = None
-    sources: tuple[str, ...] | None = None
+    subjects: Sequence[str] | None = None
+    form_types: Sequence[str] | None = None
+    sources: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         check_name("name", self.name)
@@ -110,6 +110,6 @@ class Sight(msgspec.Struct, frozen=True):
         return ordered[0] if ordered else default
 
 
-def _common(named: Sequence[tuple[str, ...] | None]) -> frozenset[str] | None:
+def _common(named: Sequence[Sequence[str] | None]) -> frozenset[str] | None:
     sets = [frozenset(names) for names in named if names is not None]
     return frozenset.intersection(*sets) if sets else None
