@@ -1,6 +1,6 @@
 """What is found twice is shown once. A turn that a slot before it already quotes, and a turn that says what one before it says,
-is folded into that one; a turn whose values are all replaced is left out beside what replaced them, unless history is asked
-for. Whatever is left out is named with the reason."""
+is folded into that one; a turn that says nothing but values which were replaced is left out beside what replaced them, unless
+history is asked for. Whatever is left out is named with the reason."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _FEWEST = 3
 """... and have so many; shorter ones must be equal ..."""
 _WITHIN = timedelta(days=1)
 """... and were said by the same speaker within a day: what happens every week is no repetition."""
-_QUOTED = 0.6
-"""A slot says all of a turn where its quotes cover this share of the turn's letters."""
+_QUOTED = 0.8
+"""Quotes say all of a turn where they cover this share of its letters."""
 
 
 def without_replaced(
     turns: Sequence[Hit], current: Sequence[Hit], facts: Mapping[str, Facts], asked: Collection[str], cuts: list[Cut]
 ) -> list[Hit]:
-    """The turns but those whose values are all replaced, where what replaced each of them is among `current` (slots) or the
-    turns themselves. A question that names an old value (`asked`: its terms) asks for it."""
+    """The turns but those that only state values which were replaced, where what replaced each of them is
+    among `current` (slots) or the turns themselves. A question that names an old value (`asked`: its terms) asks for it."""
     shown = {(hit.scope, hit.form_id, hit.slot) for hit in current if hit.status == "current"}
     there = {(hit.scope, one) for hit in turns if hit.status != "superseded" for one in hit.event_ids}
     kept = []
@@ -43,7 +43,7 @@ def without_replaced(
             slots = known.replaced.get(hit.event_ids[0], set())
             if (
                 slots
-                and not _named(hit, known, slots, asked)
+                and not _is_asked_for(hit, known, slots, asked)
                 and all(
                     (hit.scope, *slot) in shown or any((hit.scope, one) in there for one in known.stated.get(slot, ()))
                     for slot in slots
@@ -55,15 +55,18 @@ def without_replaced(
     return kept
 
 
-def _named(hit: Hit, known: Facts, slots: Collection[tuple[str, str]], asked: Collection[str]) -> bool:
-    """Whether the question speaks of a value that the turn states."""
-    said = [
-        version.value.shown
+def _is_asked_for(hit: Hit, known: Facts, slots: Collection[tuple[str, str]], asked: Collection[str]) -> bool:
+    """Whether the turn says more than the values that were replaced, or the question speaks of one of them."""
+    old = [
+        (version.value.shown, piece.quote)
         for slot in slots
         for version in known.history_of(*slot)
-        if version.value is not None and any(piece.turn_id == hit.event_ids[0] for piece in version.evidence)
+        for piece in version.evidence
+        if version.value is not None and piece.turn_id == hit.event_ids[0]
     ]
-    return not frozenset(asked).isdisjoint(terms("\n".join(said)))
+    if not frozenset(asked).isdisjoint(terms("\n".join(value for value, _ in old))):
+        return True
+    return not _covered(hit, [quote for _, quote in old])
 
 
 def fold(hits: Sequence[Hit], cuts: list[Cut]) -> list[Hit]:
@@ -82,7 +85,7 @@ def fold(hits: Sequence[Hit], cuts: list[Cut]) -> list[Hit]:
                 slots_of.setdefault((hit.scope, one), []).append(len(kept))
         if hit.kind == "turn":
             resting = slots_of.get((hit.scope, hit.event_ids[0]), [])
-            if resting and _covered(hit, [kept[place] for place in resting]):
+            if resting and _covered(hit, [kept[place].quote for place in resting]):
                 _take_in(kept, resting[0], hit, cuts, "the slot quotes it")
                 continue
             if resting:
@@ -104,10 +107,14 @@ def _take_in(kept: list[Hit], place: int, hit: Hit, cuts: list[Cut], why: str) -
     cuts.append(Cut(id=hit.id, why=f"{why}: folded into {into.id}"))
 
 
-def _covered(turn: Hit, slots: Sequence[Hit]) -> bool:
-    quotes = {slot.quote for slot in slots if slot.quote and slot.quote in turn.text}
-    letters = len("".join(_WORD.findall(turn.text)))
-    return sum(len("".join(_WORD.findall(quote))) for quote in quotes) >= _QUOTED * letters
+def _covered(turn: Hit, quotes: Collection[str]) -> bool:
+    """Whether the quotes are nearly all that the turn says."""
+    said = {quote for quote in quotes if quote and quote in turn.text}
+    return sum(map(_letters, said)) >= _QUOTED * _letters(turn.text)
+
+
+def _letters(text: str) -> int:
+    return sum(map(len, _WORD.findall(text)))
 
 
 def _words(text: str) -> frozenset[str]:
