@@ -44,7 +44,7 @@ def add_and_read(home: str, name: str) -> None:
             rows = memory.forms(user_id=name)
             [home_slot] = [slot.value.shown for form in rows for slot in form.slots if slot.slot == "home"]
             assert (rows.behind, home_slot) == (0, PLACES[number % len(PLACES)]), (number, rows.behind, home_slot)
-            hits = [hit.text for hit in memory.search(f"word{number}", user_id=name, limit=40)]
+            hits = [hit.text for hit in memory.search(f"word{number}", user_id=name, limit=40, time_budget=60)]
             assert any(f"word{number}." in text for text in hits), (number, hits)
             owner = owner or home_of(memory)._owner
         say(f"owner {owner}")
