@@ -187,7 +187,7 @@ def show(name: str, result: dict[str, Any]) -> None:
     """One table."""
     print(f"\n{name}: {result['asked']} questions, budget {result['budget']} tokens")
     head = ("", "recorded: rag", "mnemolog", "target", "end to end: rag", "mnemolog", "published")
-    rows = [head]
+    rows: list[tuple[str, ...]] = [head]
     for measure in MEASURES:
         if measure not in result["mnemolog"]:
             continue
