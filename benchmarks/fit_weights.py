@@ -26,6 +26,7 @@ from mnemolog.processors.core.ports import VectorHit
 from mnemolog.query.lexical import ScopeIndex
 from mnemolog.query.periods import find_period
 from mnemolog.query.signals import ASKS, NEIGHBOURS, SIGNALS, asking, in_units, measured
+from mnemolog.query.speakers import named, without
 
 SHARES = {"nora_ben": 1.0, "mei_tomas": 0.7, "assistant": 0.4, "longmemeval": 1.0}
 """Roughly by their questions; LongMemEval's 108 count as one, because they say nothing of neighbours and speakers."""
@@ -58,7 +59,7 @@ def cases(turns: Turns, asked: Sequence[Asked], embedder: UseEmbedder, folds: in
         asks[scope] = np.array([asking(text) for text in texts])
     made = []
     for one in asked:
-        scores = vectors[one.scope] @ embedder.embed([one.text])[0]
+        scores = vectors[one.scope] @ _meant(embedder, one.text, indexes[one.scope].speaker_names)
         best = np.argsort(-scores, kind="stable")[:NEIGHBOURS]
         near = [VectorHit(str(row), float(scores[row])) for row in best.tolist()]
         period = find_period(one.text, one.now) if one.now is not None else None
@@ -69,6 +70,13 @@ def cases(turns: Turns, asked: Sequence[Asked], embedder: UseEmbedder, folds: in
         fold = hashlib.sha256(one.text.encode()).digest()[1] % folds
         made.append(Case(fold, units, names, one.evidence, rows))
     return made
+
+
+def _meant(embedder: UseEmbedder, text: str, speakers: Sequence[str]) -> NDArray[np.float32]:
+    """The question's vector as recall takes it."""
+    left = without(text, names) if (names := named(text, speakers)) else ""
+    both: NDArray[np.float32] = embedder.embed([text, left] if left else [text]).sum(axis=0)
+    return both / np.linalg.norm(both)
 
 
 def fitted(sets: dict[str, list[Case]], steps: int = 150) -> Floats:
