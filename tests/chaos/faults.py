@@ -119,6 +119,27 @@ def rebalance(round_: Round) -> None:
             round_.note(f"one {kind} more")
 
 
+def all_in_one(round_: Round) -> None:
+    """Processes that do all kinds of work take over from those of one kind each; they are killed and come back, and at last one
+    of a single kind works beside them."""
+    round_.told(round_.rng.uniform(0.05, 0.2))
+    round_.workers.stop(*round_.workers.running)
+    round_.workers.start("all", "all")
+    round_.note("two that do everything, nobody else")
+    for share in (round_.rng.uniform(0.3, 0.5), round_.rng.uniform(0.6, 0.8)):
+        round_.told(share)
+        round_.pause(0.0, 0.5)
+        round_.workers.kill(round_.workers.one("all"))
+        round_.note("kill -9 of one of them")
+        round_.pause(0.0, 1.0)
+        round_.workers.start("all")
+    round_.told(0.9)
+    kind = round_.rng.choice(KINDS)
+    round_.workers.start(kind)
+    round_.note(f"one {kind} beside them")
+    round_.told(1.0)
+
+
 def twins(round_: Round) -> None:
     """Besides the group's worker another one, and a third, who never heard of the group: each works on every partition."""
     kinds = ["resolve", round_.rng.choice([kind for kind in KINDS if kind != "resolve"])]
@@ -251,6 +272,7 @@ FAULTS: dict[str, Fault] = {
     "kill-postgres": kill_postgres,
     "stop-workers": stop_workers,
     "rebalance": rebalance,
+    "all-in-one": all_in_one,
     "twins": twins,
     "backlog": backlog,
     "twice": twice,
@@ -261,7 +283,7 @@ FAULTS: dict[str, Fault] = {
     "lose-broker": lose_broker,
 }
 
-CI: Sequence[str] = ("kill-any", "kill-kafka", "kill-postgres", "twins", "poison")
+CI: Sequence[str] = ("kill-any", "kill-kafka", "kill-postgres", "twins", "poison", "all-in-one")
 """The kinds of the short run."""
 
 

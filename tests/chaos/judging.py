@@ -22,7 +22,7 @@ from mnemolog.processors.pipeline.installation import Installation, Partition
 from mnemolog.processors.pipeline.reconcile import reconcile
 from mnemolog.projections.deadlines import deadline_event
 from mnemolog.projections.digest import digest_store
-from mnemolog.projections.store import Store
+from mnemolog.projections.live import LiveReader
 from mnemolog.query.recall import Recall
 from mnemolog.replay.verify import check
 from mnemolog.schemas.envelope import Envelope, Position
@@ -81,7 +81,7 @@ def judge(installation: Installation, expected: Expected, extractor: Extractor |
     wrong += _story(expected, told, standing)
     lived = undisturbed(_in_order(expected, told, standing), extractor)
     try:
-        wrong += _same(lived.store, partitions, expected)
+        wrong += _same(lived, partitions, expected)
     finally:
         lived.close()
     return wrong
@@ -183,16 +183,17 @@ def _in_order(expected: Expected, told: Sequence[Envelope], standing: dict[str, 
     ]
 
 
-def _same(lived: Store, partitions: Sequence[Partition], expected: Expected) -> list[str]:
+def _same(lived: Rig, partitions: Sequence[Partition], expected: Expected) -> list[str]:
     wrong: list[str] = []
-    wanted = digest_store(lived)
+    wanted = digest_store(lived.store)
     found: dict[str, str] = {}
     for partition in partitions:
         found |= digest_store(partition.store)
     if found != wanted:
         differing = sorted(scope for scope in wanted.keys() | found.keys() if wanted.get(scope) != found.get(scope))
         wrong.append(f"digests differ from the undisturbed run's in {', '.join(differing)}")
-    one, recalls = Recall(lived), [Recall(partition.store) for partition in partitions]
+    one = Recall(LiveReader(lived.store, lived.log))
+    recalls = [Recall(LiveReader(partition.store, partition.log)) for partition in partitions]
     answered = 0
     for scope in expected.story.scopes:
         recall = recalls[partition_of(scope, len(partitions))]

@@ -79,7 +79,7 @@ class Workers:
         log = self._folder / f"{name}.txt"
         options = [] if kind not in ("project", "all") else ["--no-vectors"]
         command = [sys.executable, "-c", _WITH_PARENT, "-m", "mnemolog", "worker", kind, *options]
-        command += self._options.get(kind, ())
+        command += self._options.get("extract" if kind == "all" else kind, ())
         with log.open("wb") as out:
             process = subprocess.Popen(
                 command, env=self._environment, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT
