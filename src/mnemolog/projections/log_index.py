@@ -115,7 +115,7 @@ class SqlLogIndex:
         with self._database.writing(_OFFSETS_FIRST) as connection:
             index = _Index(connection, self._database.told())
             yield index
-            index.write()
+            index.write(last=True)
 
     def close(self) -> None:
         self._database.close()
@@ -160,8 +160,8 @@ class _Index:
         self._moved: dict[str, None] = {}
         self._counted: Counter[str] = Counter()
 
-    def write(self) -> None:
-        """Sends what waits."""
+    def write(self, *, last: bool = False) -> None:
+        """Sends what waits; `last`: nothing comes after it."""
         waiting, self._waiting = self._waiting, []
         if self._moved:
             rows: list[Row] = [
@@ -175,7 +175,7 @@ class _Index:
         self._moved.clear()
         self._counted.clear()
         if waiting:
-            with pipelined(self._connection):
+            with pipelined(self._connection, last=last):
                 for statement, rows in waiting:
                     statement.run(self._connection, rows)
 

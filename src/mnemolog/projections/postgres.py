@@ -189,9 +189,9 @@ def _note_use(_: object, record: ConnectionPoolEntry) -> None:
 
 
 @contextmanager
-def pipelined(connection: sa.Connection) -> Iterator[None]:
+def pipelined(connection: sa.Connection, *, last: bool = False) -> Iterator[None]:
     """On PostgreSQL: the statements inside are sent without waiting for each answer, and their errors come at the end. None
-    of them may return rows that are looked at."""
+    of them may return rows that are looked at. `last`: nothing follows them, so the transaction's commit goes with them."""
     if connection.dialect.name != "postgresql":
         yield
         return
@@ -201,6 +201,8 @@ def pipelined(connection: sa.Connection) -> Iterator[None]:
         return
     with _errors(connection), raw.pipeline():
         yield
+        if last:
+            raw.commit()
 
 
 def begin_with(connection: sa.Connection, script: str) -> list[tuple[str | None, ...]]:

@@ -69,7 +69,7 @@ class ResolverState:
                 {"scope_id": ids[scope], "key": key, "blob": blob} for (scope, key), blob in states.items() if blob is not None
             ]
             gone = [{"b_scope": ids[scope], "b_key": key} for (scope, key), blob in states.items() if blob is None]
-            with pipelined(connection):
+            with pipelined(connection, last=True):
                 if kept:
                     statements.state_set.run(connection, kept)
                 if gone:
