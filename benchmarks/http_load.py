@@ -80,7 +80,7 @@ def service(arguments: argparse.Namespace) -> Iterator[tuple[str, str, psutil.Pr
 def requests(seed: int, users: int) -> Iterator[tuple[str, dict[str, object]]]:
     """(route, fields), for ever; the same for the same seed."""
     chance = random.Random(seed)
-    routes, weights = zip(*MIX, strict=True)
+    routes, weights = [route for route, _ in MIX], [weight for _, weight in MIX]
     while True:
         [route] = chance.choices(routes, weights)
         fields: dict[str, object] = {"user_id": f"u{chance.randrange(users)}"}

@@ -219,8 +219,8 @@ class QuestionBody(ReadBody):
         """The arguments of `Memory.search` and `Memory.context`."""
         given = self.given() | {"wait": self.wait}
         given.pop("after", None)
-        if isinstance(given.get("profile"), dict):
-            given["profile"] = Profile(**given["profile"])
+        if isinstance(self.profile, ProfileBody):
+            given["profile"] = Profile(**self.profile.given())
         return given
 
 

@@ -128,7 +128,8 @@ async def check(request: Request, caller: Reader, body: CheckBody, _: Nothing) -
 async def fetch_memories(request: Request, caller: Reader, body: FetchBody, _: Nothing) -> Response:
     """The memories of these ids, as they are now. What one agent hands to another obeys the view of the receiver's key."""
     service = service_of(request)
-    given = body.given() | {"wait": body.wait}
+    given = body.given()
+    given["wait"] = body.wait
     given.pop("after", None)
 
     def run() -> MemoriesAnswer:
