@@ -1,0 +1,236 @@
+"""Every way to read a memory, in one table: what is not in it is found by a test that compares it with the face."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from mnemolog import Memory
+from mnemolog.cli import show
+from mnemolog.cli.terminal import Paint
+from mnemolog.schemas.errors import InvalidInput, NotAllowed, NotFound
+
+__all__ = ["NOTHING_READ", "PATHS", "Known", "Reader", "readers", "words_in"]
+
+_WORD = re.compile(r"zq\d+x[tc]")
+LATER = "2026-04-20T09:00:00.000000Z"
+STEADY = 30.0
+"""Seconds for finding: no route is ever left out for want of time here."""
+
+
+def words_in(found: object) -> set[str]:
+    """The secret words anywhere in what a call returned, its attributes included; not in the question that it was asked."""
+    told = {name: getattr(found, name) for name in ("missing", "trace", "recall_id", "behind") if hasattr(found, name)}
+    whole = msgspec.to_builtins([found, told], enc_hook=repr)
+    return set(_WORD.findall(repr(_unasked(whole))))
+
+
+def _unasked(found: object) -> object:
+    if isinstance(found, dict):
+        return {key: _unasked(value) for key, value in found.items() if key != "question"}
+    return [_unasked(item) for item in found] if isinstance(found, list | tuple) else found
+
+
+class Known(NamedTuple):
+    """What an asker could have heard of from others: ids of everything there is, and the words themselves."""
+
+    words: Sequence[str]
+    forms: Sequence[str]
+    pending: Sequence[str]
+    memories: Sequence[str]
+    turns: Sequence[tuple[str, str]]
+    """(id, source)"""
+    subjects: Sequence[str]
+
+
+class Reader(NamedTuple):
+    """Somebody who reads one subject's memories, and knows more than they should."""
+
+    memory: Memory
+    subject: str
+    known: Known
+
+    @property
+    def questions(self) -> list[str]:
+        """A few of the words, and what anybody would ask."""
+        words = self.known.words[:: max(len(self.known.words) // 3, 1)]
+        return [*words, "vessel cargo", "garden crew", "What happened last week?", "How did the cargo change?"]
+
+
+Path = Callable[[Reader], Iterator[object]]
+
+
+def _search(reader: Reader) -> Iterator[object]:
+    for question in reader.questions:
+        yield reader.memory.search(
+            question, subject=reader.subject, limit=50, history=True, now=LATER, trace=True, time_budget=STEADY
+        )
+    for kind in ("slot", "event", "summary", "turn"):
+        asked = f"What happened in the last months to the cargo? {' '.join(reader.known.words)}"
+        yield reader.memory.search(asked, subject=reader.subject, kinds=[kind], limit=50, now=LATER, time_budget=STEADY)
+    yield reader.memory.search("cargo", subject=reader.subject, wait=False, profile="enterprise", time_budget=STEADY)
+
+
+def _search_also(reader: Reader) -> Iterator[object]:
+    for other in reader.known.subjects:
+        yield from _allowed(
+            lambda other=other: reader.memory.search(  # type: ignore[misc]
+                "cargo", subject=reader.subject, also=[other], limit=50, history=True, trace=True, time_budget=STEADY
+            )
+        )
+
+
+def _context(reader: Reader) -> Iterator[object]:
+    for question in reader.questions:
+        yield reader.memory.context(question, subject=reader.subject, now=LATER, trace=True, time_budget=STEADY)
+    for other in reader.known.subjects:
+        yield from _allowed(
+            lambda other=other: reader.memory.context(  # type: ignore[misc]
+                "cargo", subject=reader.subject, also=[other], time_budget=STEADY
+            )
+        )
+
+
+def _check(reader: Reader) -> Iterator[object]:
+    for question in reader.questions:
+        yield reader.memory.check(question, subject=reader.subject, now=LATER)
+
+
+def _get(reader: Reader) -> Iterator[object]:
+    for form_id in reader.known.forms:
+        yield from _found(lambda form_id=form_id: reader.memory.get(form_id, subject=reader.subject))  # type: ignore[misc]
+
+
+def _history(reader: Reader) -> Iterator[object]:
+    yield reader.memory.history(subject=reader.subject)
+    for form_id in reader.known.forms:
+        yield reader.memory.history(form_id, "cargo", subject=reader.subject)
+
+
+def _forms(reader: Reader) -> Iterator[object]:
+    yield reader.memory.forms(subject=reader.subject, retired=True)
+    for form_type in ("vessel", "garden"):
+        yield from _allowed(
+            lambda form_type=form_type: reader.memory.forms(subject=reader.subject, form_type=form_type)  # type: ignore[misc]
+        )
+
+
+def _fetch(reader: Reader) -> Iterator[object]:
+    for one in reader.known.memories:
+        yield from _found(lambda one=one: reader.memory.fetch([one]))  # type: ignore[misc]
+        yield from _found(lambda one=one: reader.memory.fetch([one], subject=reader.subject))  # type: ignore[misc]
+
+
+def _operation(reader: Reader) -> Iterator[object]:
+    for event_id, source in reader.known.turns:
+        yield from _found(
+            lambda event_id=event_id, source=source: reader.memory.operation(  # type: ignore[misc]
+                event_id, subject=reader.subject, source=source
+            )
+        )
+
+
+def _commands(reader: Reader) -> Iterator[object]:
+    """Commands about ids of others say nothing but that there is no such thing."""
+    for form_id in (*reader.known.forms, "nobody"):
+        yield from _refused(lambda form_id=form_id: reader.memory.correct(form_id, "none such", "x", subject=reader.subject))  # type: ignore[misc]
+    yield from _refused(lambda: reader.memory.confirm("nobody", subject=reader.subject))
+    yield from _refused(lambda: reader.memory.reject("nobody", subject=reader.subject))
+    yield from _refused(lambda: reader.memory.reextract("nobody", subject=reader.subject))
+    yield from _refused(lambda: reader.memory.delete("nobody", subject=reader.subject))
+
+
+def _printed(reader: Reader) -> Iterator[object]:
+    """What the command line makes of it."""
+    paint = Paint(io.StringIO())
+    memory, subject = reader.memory, reader.subject
+    forms, versions = memory.forms(subject=subject), memory.history(subject=subject)
+    yield [list(show.form(form, paint, versions)) for form in forms]
+    yield list(show.versions(versions, {}, paint))
+    yield [show.timeline(entry, paint) for entry in memory.timeline(subject=subject)]
+    yield [list(show.summary(week, paint)) for week in memory.summaries(subject=subject)]
+    yield [list(show.pending(item, paint)) for item in memory.pending(subject=subject)]
+
+
+def _recalls(reader: Reader) -> Iterator[object]:
+    yield from _allowed(lambda: reader.memory.recalls(subject=reader.subject))
+
+
+def _about_all(reader: Reader) -> Iterator[object]:
+    yield from _refused(reader.memory.standing)
+    yield from _refused(reader.memory.process)
+    yield from _refused(reader.memory.verify)
+    yield from _refused(reader.memory.rebuild)
+    yield from _refused(reader.memory.stats)
+    yield from _refused(lambda: reader.memory.prune_recalls(LATER))
+
+
+def _allowed(call: Callable[[], object]) -> Iterator[object]:
+    """What a call returns, or the error that says that it is not allowed."""
+    try:
+        yield call()
+    except NotAllowed as error:
+        yield str(error)
+
+
+def _found(call: Callable[[], object]) -> Iterator[object]:
+    try:
+        yield call()
+    except (NotFound, NotAllowed) as error:
+        yield str(error)
+
+
+def _refused(call: Callable[[], object]) -> Iterator[object]:
+    try:
+        call()
+    except (NotFound, NotAllowed, InvalidInput) as error:
+        yield str(error)
+    else:
+        raise AssertionError("it was not refused")
+
+
+PATHS: dict[str, tuple[Path, tuple[str, ...]]] = {
+    "search": (_search, ("search",)),
+    "search in several scopes": (_search_also, ("search",)),
+    "context": (_context, ("context",)),
+    "state check": (_check, ("check",)),
+    "forms": (_forms, ("forms",)),
+    "form by id": (_get, ("get",)),
+    "history": (_history, ("history",)),
+    "timeline": (lambda reader: iter([reader.memory.timeline(subject=reader.subject)]), ("timeline",)),
+    "summaries": (lambda reader: iter([reader.memory.summaries(subject=reader.subject)]), ("summaries",)),
+    "pending": (lambda reader: iter([reader.memory.pending(subject=reader.subject)]), ("pending",)),
+    "edges": (lambda reader: iter([reader.memory.edges(subject=reader.subject)]), ("edges",)),
+    "memories by id": (_fetch, ("fetch",)),
+    "operations": (_operation, ("operation",)),
+    "counts": (lambda reader: iter([reader.memory.stats(subject=reader.subject)]), ("stats",)),
+    "recalls": (_recalls, ("recalls", "prune_recalls")),
+    "commands": (_commands, ("correct", "confirm", "reject", "reextract", "delete")),
+    "printed": (_printed, ("forms", "history", "timeline", "summaries", "pending")),
+    "the whole memory": (_about_all, ("standing", "process", "verify", "rebuild", "stats", "prune_recalls")),
+}
+"""Name: (how it is read, the methods that it goes through)."""
+
+NOTHING_READ = {
+    "add": "writes and returns a receipt",
+    "add_events": "writes and returns a receipt",
+    "close": "ends",
+    "connect": "opens",
+    "delete_user": "writes and returns a receipt",
+    "end_session": "writes and returns a receipt",
+    "feedback": "writes and returns a receipt",
+    "seen_by": "narrows",
+    "wait": "returns nothing",
+    "warm": "returns nothing",
+}
+"""Methods that return nothing of what is remembered, and why."""
+
+
+def readers(memory: type[Memory]) -> set[str]:
+    """The public methods of the face."""
+    return {name for name, _ in inspect.getmembers(memory, callable) if not name.startswith("_")}
