@@ -166,7 +166,7 @@ def beginning(text: str) -> list[str]:
     return rows[: ends[1]] if len(ends) > 1 else rows[:-1]
 
 
-@pytest.mark.parametrize("budget", [60, 120, 2000])
+@pytest.mark.parametrize("budget", [80, 120, 2000])
 def test_the_beginning_does_not_depend_on_the_question(lists: Lists, budget: int) -> None:
     questions = ["Tell me about the roof", QUESTION, "How did the budget change?", "Who owns Apollo?", "zeppelin"]
     heads = [beginning(str(context(lists, question, budget=budget))) for question in questions]

@@ -25,6 +25,7 @@ __all__ = ["Context", "ContextLine", "assemble"]
 
 _RECENT_CHANGES = 3
 """Changes that stay as long as anything but a rule does."""
+_FIRST_FACTS = 3
 _FIRST_EXCERPTS = 5
 _PROFILE_SHARE = 0.4
 """Of the room that the rules leave, for the profile."""
@@ -103,17 +104,11 @@ def assemble(
         page.take(_bearing(question, rules))
     told = _tell(page, profile)
     recent = history[len(history) - _RECENT_CHANGES if len(history) > _RECENT_CHANGES else 0 :]
-    given_up: list[ContextLine] = []
-    for line in recent[::-1]:
-        while page.take([line]) and told:
-            # Only where room is this short does the profile depend on what is asked.
-            given_up.append(told.pop())
-            page.drop(given_up[-1])
-    told += [line for line in given_up[::-1] if not page.take([line])]
     shown = {line.id for line in (*told, *rules)}
     needed, beside = _facts(question, sheets, wanted, frozenset(forms), shown, voice)
+    _make_room(page, told, [*recent[::-1], *needed[:_FIRST_FACTS]])
     unsure = int(budget * _UNSURE_SHARE)
-    page.take(needed)
+    page.take(needed[_FIRST_FACTS:])
     page.take([line for line in said[:_FIRST_EXCERPTS] if line.confidence == 1])
     page.take([line for line in said[:_FIRST_EXCERPTS] if line.confidence < 1], unsure)
     page.take(asked)
@@ -148,6 +143,7 @@ def _facts(
     """What holds now of what is asked for, and what else is known: of the Forms that the question is about or, where it is
     about none in particular, of any, that first which matters most."""
     particular = {form_id for form_id in forms if not any(sheet.is_own(form_id) for sheet in sheets)}
+    restricted = bool(particular or wanted or (forms and question.slots))
     needed: list[Item] = []
     beside: list[tuple[float, Item]] = []
     for sheet in sheets:
@@ -155,7 +151,7 @@ def _facts(
             form, slot = item
             if (form.form_id, slot.slot) in wanted:
                 needed.append(item)
-            elif form.form_id in forms if particular or wanted or question.slots else not sheet.is_private(item):
+            elif form.form_id in forms if restricted else not sheet.is_private(item):
                 beside.append((worth, item))
     beside.sort(key=lambda entry: -entry[0])
     others = [item for _, item in beside[:_BESIDE]]
@@ -178,6 +174,17 @@ def _tell(page: Page, profile: Sequence[tuple[float, ContextLine]]) -> list[Cont
     by_worth = [line for _, line in sorted(profile, key=lambda entry: -entry[0])]
     passed = {id(line) for line in page.take(by_worth, int(page.room * _PROFILE_SHARE))}
     return [line for line in by_worth if id(line) not in passed]
+
+
+def _make_room(page: Page, told: list[ContextLine], lines: Sequence[ContextLine]) -> None:
+    """Takes lines for which the profile gives way, what matters least of it first. Only where room is this short does it depend
+    on what is asked."""
+    given_up: list[ContextLine] = []
+    for line in lines:
+        while page.take([line]) and told:
+            given_up.append(told.pop())
+            page.drop(given_up[-1])
+    page.take(given_up[::-1])
 
 
 def _bearing(question: Question, rules: Sequence[ContextLine]) -> list[ContextLine]:
