@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mnemolog.adapters.vectors.scan import ScanVectors
+from mnemolog.processors.core.ports import VectorHit
 from mnemolog.query.budget import Budget
 from mnemolog.query.crew import MOST_BUSY, Crew
 from mnemolog.query.recall import Recall
@@ -179,7 +180,7 @@ def test_without_the_embedder_turns_are_found_by_their_words(gate: Gate) -> None
 
 def test_a_vector_store_that_fails_is_named(gate: Gate) -> None:
     class Down(ScanVectors):
-        def search(self, *_: object) -> Any:
+        def search(self, scopes: Sequence[str], kind: str, vector: NDArray[np.float32], limit: int) -> list[VectorHit]:
             raise Unavailable("no vectors today")
 
     asking = Recall(gate, HashingEmbedder(), Down(HashingEmbedder.dim))
