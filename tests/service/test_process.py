@@ -65,7 +65,7 @@ def test_what_was_accepted_is_there_after_a_kill(tmp_path: Path, capsys: pytest.
         for event_id in accepted:
             operation = client.get(f"/v1/operations/{event_id}?user_id=1", headers=headers)
             assert operation.status_code == 200, "accepted and lost"
-        client.get("/v1/forms?user_id=1", headers=headers)
+        client.get("/v1/forms?user_id=1&wait=true", headers=headers)
         ended = [client.get(f"/v1/operations/{event_id}?user_id=1", headers=headers).json()["status"] for event_id in accepted]
         assert ended == ["done"] * len(accepted)
         [form] = client.get("/v1/forms?user_id=1", headers=headers).json()["items"]
