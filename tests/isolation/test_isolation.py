@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from isolation.paths import NOTHING_READ, PATHS, Known, Reader, readers, words_in
@@ -15,8 +14,15 @@ from mnemolog import Memory, View
 from mnemolog.schemas.errors import NotAllowed
 from query.memory import HashingEmbedder
 
-EXAMPLES = 2
+EXAMPLES = 4
 """Stories a run; each is read through a view by every path."""
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
+"""A story that fails is told as it was found: each try takes seconds."""
+
+ACROSS = ("search in several scopes", "context", "memories by id")
+"""Paths that lead to other subjects, too."""
+SAY_SO = ("form by id", "memories by id", "operations", "recalls", "commands", "the whole memory", "search in several scopes")
+"""Paths that go on with what else they know after they were told that they may not."""
 
 STEPS = st.lists(
     st.builds(
@@ -65,17 +71,16 @@ def check(memory: Memory, teller: Teller, told: Known, tenant: str, view: View) 
     allowed = {word.text for word in teller.words if word.may_be_read(tenant, view)}
     for subject in SUBJECTS:
         reader = Reader(seen, subject, told)
-        if not view.has_subject(subject):
-            for name, (path, _) in PATHS.items():
-                if name not in ("the whole memory", "operations", "memories by id", "commands"):
-                    with pytest.raises(NotAllowed) as caught:
-                        list(path(reader))
-                    assert caught.value.field == "subject"
-            continue
         for name, (path, _) in PATHS.items():
-            for found in path(reader):
-                leaked = words_in(found) - allowed
-                assert not leaked, (name, subject, view, [word for word in teller.words if word.text in leaked], found)
+            mine = {word.text for word in teller.words if word.subject == subject or name in ACROSS} & allowed
+            refused = ""
+            try:
+                for found in path(reader):
+                    leaked = words_in(found) - mine
+                    assert not leaked, (name, subject, view, [word for word in teller.words if word.text in leaked], found)
+            except NotAllowed as error:
+                refused = error.field
+            assert refused == ("" if view.has_subject(subject) or name in SAY_SO else "subject"), (name, subject, view)
 
 
 def test_every_way_to_read_is_in_the_table() -> None:
@@ -86,7 +91,12 @@ def test_every_way_to_read_is_in_the_table() -> None:
 
 
 @given(steps=STEPS, views=st.lists(VIEWS, min_size=1, max_size=1))
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    phases=PHASES,
+)
 def test_no_path_leads_to_what_a_view_does_not_let_through(steps: list[Step], views: list[View]) -> None:
     with Memory(extractor=Scripted(), embedder=False, form_types=form_types(), record_recalls=False) as memory:
         look(memory, steps, views)

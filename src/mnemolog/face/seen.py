@@ -36,13 +36,15 @@ class SeenMemory(Memory):
         if not isinstance(view, View):
             raise InvalidInput("view", f"must be a View, not {type(view).__name__}")
         self._tenant = tenant
-        self._home: SeenHome = _narrower(home, view, tenant)
-        self._source = self._home.sight.writes_as(DEFAULT_SOURCE)
+        part = _narrower(home, view, tenant)
+        self._home = part
+        self._sight = part.sight
+        self._source = part.sight.writes_as(DEFAULT_SOURCE)
 
     @property
     def sight(self) -> Sight:
         """What is seen."""
-        return self._home.sight
+        return self._sight
 
     def close(self) -> None:
         """Nothing is closed."""

@@ -113,7 +113,7 @@ def version_view(row: Any, following: Any, evidence: dict[EvidenceKey, list[Evid
         confidence=row.confidence,
         authority=row.authority,
         valid_from=row.valid_from,
-        valid_to=following.valid_from if goes_on else None,
+        valid_to=following.valid_from if following is not None and goes_on else None,
         supersedes=row.supersedes if row.tells_before else None,
         before=value(row.before) if row.tells_before else None,
         cause=row.cause,
