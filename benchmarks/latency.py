@@ -34,7 +34,11 @@ EVERY = 0.002
 KINDS = ("ingest", "extract", "resolve", "project", "summarise")
 
 
-WAYS: dict[str, tuple[str, ...]] = {"all in one process": ("all",), "a process per kind": KINDS}
+WAYS: dict[str, tuple[str, ...]] = {
+    "all in one process": ("all",),
+    "all in a process per partition": ("all",) * PARTITIONS,
+    "a process per kind": KINDS,
+}
 
 
 def bench_latency(

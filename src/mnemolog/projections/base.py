@@ -42,7 +42,8 @@ class StoreBase:
     be raised by any method: the store works again once the server does.
 
     With `log_id` the store belongs to that log: UnknownLog where it was built from another one. NewerVersion where a newer
-    mnemolog wrote it. `durable=False` trades safety for speed and is for throw-away copies.
+    mnemolog wrote it. `durable=False` is for what can be made again: a file may break with the machine; on a server a crash
+    of it takes the newest commits back, in order.
     """
 
     def __init__(

@@ -30,8 +30,10 @@ class Partition:
         self.client = client
         index = SqlLogIndex(servers.database, log_id=who.log_id, schema=servers.schema(number, "log"))
         self.log = PartitionLog(client, number, index, who, clock=clock)
-        self.store = Store(servers.database, schema=servers.schema(number), log_id=who.log_id)
-        self.state = Store(servers.database, schema=servers.schema(number, "resolver"), log_id=who.log_id)
+        # No commit waits for the disk: the topics are what is durable. What a crash of the database takes back, the newest of
+        # all schemas alike, is made again from there.
+        self.store = Store(servers.database, schema=servers.schema(number), log_id=who.log_id, durable=False)
+        self.state = Store(servers.database, schema=servers.schema(number, "resolver"), log_id=who.log_id, durable=False)
 
     def close(self) -> None:
         self.log.close()
