@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from ..schemas.errors import NewerVersion, UnknownLog
 from ..schemas.scope import Scope
 from .dialect import Database, insert_new, upsert
-from .stand import LIVE, MEMORY, find_live, read_live, read_numbers
+from .stand import LIVE, MEMORY, ask_file, find_live, read_live, read_numbers
 from .statements import Statements
 from .tables import PREFIX, PROJECTED, SCHEMA_VERSION, Tables, active_versions, create, scopes, store_meta, tables, vectors
 
@@ -263,8 +263,13 @@ class StoreBase:
         """(the live version, the hash of the scope's newest projected decision, where the summaries go on): while it stays the
         same, so do the scope's rows."""
         with self.reading() as (connection, current):
-            head = sa.select(current.heads.c.head).where(current.heads.c.scope_id == self.scope_number(connection, scope))
-            found = connection.execute(head).scalar_one_or_none()
+            number = self.scope_number(connection, scope)
+            if connection.dialect.name == "sqlite":
+                rows = ask_file(connection, f"SELECT head FROM {current.heads.name} WHERE scope_id = ?", number)  # noqa: S608
+                found = rows[0][0] if rows else None
+            else:
+                head = sa.select(current.heads.c.head).where(current.heads.c.scope_id == number)
+                found = connection.execute(head).scalar_one_or_none()
             return current.version, found or "", self.read_offsets(connection, current)["summaries"]
 
     @staticmethod

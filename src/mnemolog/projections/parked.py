@@ -14,6 +14,11 @@ __all__ = ["Parked", "note_parked", "parked_offsets", "parked_scopes", "undecide
 
 _KIND = "parked:"
 _NOTE = sa.select(store_meta.c.value).where(store_meta.c.name == sa.bindparam("name"))
+_ALL = (
+    sa.select(store_meta.c.name, store_meta.c.value)
+    .where(store_meta.c.name.startswith(_KIND, autoescape=True))
+    .order_by(store_meta.c.name)
+)
 
 
 class Parked(msgspec.Struct, frozen=True):
@@ -27,8 +32,7 @@ class Parked(msgspec.Struct, frozen=True):
 
 def parked_scopes(connection: sa.Connection) -> dict[str, Parked]:
     """All that stand still, by scope."""
-    query = sa.select(store_meta.c.name, store_meta.c.value).where(store_meta.c.name.startswith(_KIND, autoescape=True))
-    rows = connection.execute(query.order_by(store_meta.c.name))
+    rows = connection.execute(_ALL)
     return {name.removeprefix(_KIND): msgspec.json.decode(value, type=Parked) for name, value in rows}
 
 

@@ -263,9 +263,9 @@ class ReadModels:
         """The turns at these dynamics offsets, in the order asked for; those that are not there are left out."""
         found: dict[int, TurnView] = {}
         with self.reading() as (connection, t):
+            query, of = self._shown(connection, t).turns_at, self._of(connection, scope)
             for start in range(0, len(offsets), CHUNK):
-                wanted = t.turns.c.position.in_(offsets[start : start + CHUNK])
-                for row in connection.execute(self._turns(connection, t, scope).where(wanted), self._of(connection, scope)):
+                for row in connection.execute(query, {**of, "offsets": list(offsets[start : start + CHUNK])}):
                     found[row.position] = turn_view(row)
         return [found[offset] for offset in offsets if offset in found]
 
@@ -280,12 +280,9 @@ class ReadModels:
     def turn_index(self, scope: Scope | str, after_offset: int = -1) -> list[TurnRow]:
         """What a keyword index is filled from: (offset, event id, session, speaker, role, occurred_at, terms), in order."""
         with self.reading() as (connection, t):
-            c = t.turns.c
-            query = sa.select(c.position, c.event_id, c.session, c.speaker, c.role, c.occurred_at, c.terms).where(
-                c.scope_id == self.scope_number(connection, scope), c.position > after_offset, c.folded == 0
-            )
-            query = query.where(*self._shown(connection, t).turns_seen)
-            return [tuple(row) for row in connection.execute(query.order_by(c.position), self._of(connection, scope))]
+            query = self._shown(connection, t).turns_after
+            rows = connection.execute(query, {**self._of(connection, scope), "after": after_offset})
+            return [tuple(row) for row in rows]
 
     def _turns(self, connection: sa.Connection, t: Tables, scope: Scope | str) -> sa.Select[Any]:
         mine = t.turns.c.scope_id == self.scope_number(connection, scope)

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -64,16 +65,10 @@ class Store(StoreBase, ReadModels):
     def deadlines_due(self, now: str, scope: Scope | str | None = None) -> list[DueDeadline]:
         """Deadlines at or before `now`, by (due, scope, id)."""
         with self.reading() as (connection, t):
-            d = t.deadlines
-            query = (
-                sa.select(scopes.c.key, d.c.deadline_id, d.c.deadline, d.c.due, d.c.form_id, d.c.slot, d.c.version)
-                .join(scopes, scopes.c.scope_id == d.c.scope_id)
-                .where(d.c.due <= now)
-                .order_by(d.c.due, scopes.c.key, d.c.deadline_id)
-            )
+            values: dict[str, str | int] = {"now": now}
             if scope is not None:
-                query = query.where(d.c.scope_id == self.scope_number(connection, scope))
-            return [DueDeadline(*row) for row in connection.execute(query)]
+                values["number"] = self.scope_number(connection, scope)
+            return [DueDeadline(*row) for row in connection.execute(_due(t, scope is not None), values)]
 
     def scopes(self, tenant: str | None = None) -> list[str]:
         """The scopes that hold anything that may be shown, sorted; with `tenant` only that tenant's."""
@@ -85,6 +80,19 @@ class Store(StoreBase, ReadModels):
             if tenant is not None:
                 query = query.where(scopes.c.tenant == tenant)
             return list(connection.execute(query).scalars())
+
+
+@lru_cache(maxsize=16)
+def _due(t: Tables, of_scope: bool) -> sa.Select[Any]:
+    """Deadlines at or before `now`, of scope number `number`; made once, since every read asks."""
+    d = t.deadlines
+    query = (
+        sa.select(scopes.c.key, d.c.deadline_id, d.c.deadline, d.c.due, d.c.form_id, d.c.slot, d.c.version)
+        .join(scopes, scopes.c.scope_id == d.c.scope_id)
+        .where(d.c.due <= sa.bindparam("now"))
+        .order_by(d.c.due, scopes.c.key, d.c.deadline_id)
+    )
+    return query.where(d.c.scope_id == sa.bindparam("number")) if of_scope else query
 
 
 class SeenStore(ReadModels):

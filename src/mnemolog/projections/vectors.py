@@ -4,8 +4,9 @@ the index's own `next_offset`. A vector is computed once for each (embedder, sco
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import takewhile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
@@ -15,7 +16,7 @@ from ..processors.core.ports import Embedder, VectorStore
 from ..schemas.codec import sha256_hex
 from .parked import parked_offsets
 from .store import Store
-from .tables import scopes
+from .tables import Tables, scopes
 
 __all__ = ["TURN", "VectorIndexer", "read_points"]
 
@@ -101,14 +102,20 @@ class VectorIndexer:
             self._next = min([self._next, *moved])
             self._flushed = min(self._flushed, self._next)
             self._parked = parked
-            query = (
-                sa.select(scopes.c.key, t.turns.c.position, t.turns.c.content)
-                .join(scopes, scopes.c.scope_id == t.turns.c.scope_id)
-                .where(t.turns.c.position >= self._next, t.turns.c.hidden == 0, t.turns.c.folded == 0)
-                .order_by(t.turns.c.position)
-                .limit(BATCH)
-            )
-            return [_Turn(*row) for row in connection.execute(query)]
+            return [_Turn(*row) for row in connection.execute(_turns_from(t), {"next": self._next})]
+
+
+@lru_cache(maxsize=8)
+def _turns_from(t: Tables) -> sa.Select[Any]:
+    """A batch of turns from dynamics offset `next` on; made once, since every question asks whether there are new ones."""
+    c = t.turns.c
+    return (
+        sa.select(scopes.c.key, c.position, c.content)
+        .join(scopes, scopes.c.scope_id == c.scope_id)
+        .where(c.position >= sa.bindparam("next"), c.hidden == 0, c.folded == 0)
+        .order_by(c.position)
+        .limit(BATCH)
+    )
 
 
 def _by_scope(batch: list[_Turn]) -> dict[str, list[_Turn]]:
