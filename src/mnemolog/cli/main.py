@@ -35,6 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.PIPE
+    except ModuleNotFoundError as error:
+        return _missing(error)
     except OSError as error:
         if error.errno != errno.ENOSPC or error.filename is not None:
             return _unforeseen(error)
@@ -45,6 +47,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         return _unforeseen(error)
     return code
+
+
+_EXTRAS = {
+    "aiokafka": "kafka,postgres",
+    "faust": "kafka,postgres",
+    "mode": "kafka,postgres",
+    "psycopg": "kafka,postgres",
+    "qdrant_client": "qdrant",
+}
+"""Packages that the base installation does not have, and the extras that bring them."""
+
+
+def _missing(error: ModuleNotFoundError) -> int:
+    package = (error.name or "").partition(".")[0]
+    if package not in _EXTRAS:
+        return _unforeseen(error)
+    _say(f"servers: need the package {package} (pip install 'mnemolog[{_EXTRAS[package]}]')")
+    return Exit.USAGE
 
 
 def _unforeseen(error: Exception) -> int:

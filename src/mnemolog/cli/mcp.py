@@ -41,6 +41,8 @@ def mcp(args: argparse.Namespace) -> int:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="mnemolog: %(levelname)s %(name)s: %(message)s")
     with opened(args, make=True) as memory:
         if args.http is None:
+            if sys.stdin.isatty():
+                sys.stderr.write("mnemolog: MCP on stdin and stdout, for a host that starts this command; Ctrl-C ends it\n")
             transports.serve_stdio(memory, subject)
             return Exit.OK
         from ..query.service.server import serve

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from ..schemas.errors import InvalidInput
-from ..schemas.inputs import FeedbackOutcome
 from .codes import Exit
 from .home import opened, subject_of
 from .output import Output
@@ -25,6 +24,8 @@ RECALLS = {
     "feedback": "say what came of an answer that a recall was for",
 }
 
+OUTCOMES = ("success", "partial", "failure", "unused")
+"""Those of `FeedbackOutcome`, said again: `--help` imports no schema."""
 _COLUMNS = 80
 _LOOKED_THROUGH = 1000
 _SHORTEST = 18
@@ -40,9 +41,7 @@ def add_recalls(made: Mapping[str, argparse.ArgumentParser]) -> None:
     )
     given = made["feedback"]
     given.add_argument("recall", metavar="RECALL", help=f"its id (the first {_SHORTEST} characters are enough)")
-    given.add_argument(
-        "outcome", metavar="OUTCOME", choices=get_args(FeedbackOutcome), help="success, partial, failure, unused"
-    )
+    given.add_argument("outcome", metavar="OUTCOME", choices=OUTCOMES, help=", ".join(OUTCOMES))
     given.add_argument(
         "--memory", metavar="ID", action="append", help="of its memories the one that it is about; may be repeated"
     )

@@ -18,9 +18,11 @@ __all__ = ["note_missing", "traced"]
 
 
 def note_missing(out: Output, missing: Mapping[str, str]) -> None:
-    """Says what an answer goes without."""
+    """Says what an answer goes without. A command is a process of its own, so each one loads the embedder's model."""
     for route, reason in missing.items():
-        out.note(f"without {route}: {reason}")
+        late = route == "vectors" and reason.startswith("no answer after")
+        hint = "; the model had to be loaded first, and --time-budget 60 gives it longer" if late else ""
+        out.note(f"answered without {route}: {reason}{hint}")
 
 
 def traced(trace: Trace, paint: Paint) -> Iterator[str]:
