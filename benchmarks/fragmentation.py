@@ -1,7 +1,7 @@
 """Fragmentation: what reaches the agent when what was said is spread over many turns and changes on the way; plain retrieval
 and mnemolog side by side, on the same dialogues, in one run.
 
-    python benchmarks/fragmentation.py [--data DIR] [--only ID ...] [--budget N ...] [--misses] [--json]
+    python benchmarks/fragmentation.py [--data DIR] [--only USER ...] [--budget N ...] [--misses] [--json]
 
 The dialogues are those of `benchmarks/dialogues/`; with --data also `reverts/dev.jsonl` of DIR (read, never copied). Turns
 are added one by one; each question is asked after its turn, with what was said up to there. Both sides answer with a block
@@ -229,6 +229,11 @@ def main() -> int:
             path = options.data / "reverts" / "dev.jsonl"
             sets["reverts"] = list(reverts(path))
             types = [form_types(path, Path(folder))]
+        users = {story.user for given in sets.values() for story in stories(given)}
+        if unknown := sorted({*(options.only or ())} - users):
+            parser.error(
+                f"--only: there are no dialogues of {', '.join(unknown)}; there are those of {', '.join(sorted(users))}"
+            )
         for name, given in sets.items():
             told = [story for story in stories(given) if not options.only or story.user in options.only]
             for budget in options.budget or BUDGETS if told else ():

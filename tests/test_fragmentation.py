@@ -144,6 +144,18 @@ def test_both_sides_answer_within_the_same_budget(
         assert miss["cause"].startswith(("not extracted", "extracted but not in context", "cut by budget", "spoiled by"))
 
 
+def test_a_user_that_no_dialogue_has_is_said_with_those_that_there_are(
+    modules: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["fragmentation.py", "--only", "nobody"])
+    with pytest.raises(SystemExit) as done:
+        modules("fragmentation").main()
+    assert done.value.code == 2
+    said = capsys.readouterr().err
+    assert "no dialogues of nobody" in said
+    assert "user:harbor-desk" in said
+
+
 def test_task_dialogues_are_told_in_the_same_form(modules: Any, tmp_path: Path) -> None:
     reverts = modules("fragmentation_reverts")
     turns = [
