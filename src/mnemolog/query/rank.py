@@ -17,7 +17,7 @@ from ..processors.core.ports import VectorHit
 from .calibrate import USUAL
 from .lexical import ScopeIndex
 from .periods import Period
-from .signals import ASKS, NEIGHBOURS, SIGNALS, WEIGHTS, WORDS_ALONE, asking, in_units, measured
+from .signals import ASKS, NEIGHBOURS, SIGNALS, WEIGHTS, WORDS_ALONE, Floats, asking, in_units, measured
 from .turn_index import TurnIndexes
 
 __all__ = ["NEIGHBOURS", "SIGNALS", "TURN", "WEIGHTS", "Nearest", "RankedTurn", "TurnRanker"]
@@ -48,7 +48,8 @@ class Nearest(Protocol):
     """What the ranker needs of a vector store."""
 
     def search(self, scopes: Sequence[str], kind: str, vector: NDArray[np.float32], limit: int) -> list[VectorHit]:
-        """The nearest points of these scopes, best first; none where the store does not answer in time."""
+        """The nearest points of these scopes, best first; none where the store does not answer in time. Which of those that are
+        as far as the last one are there makes no difference: so far counts every other turn."""
         ...
 
 
@@ -81,13 +82,11 @@ class TurnRanker:
                 near = self._nearest(scope, vector, index)
                 names += [scope] * len(index)
                 offsets.append(index.offsets)
-                nears.append(_among(index, near[:_CLOSE], resembles))
+                nears.append(_among(index, near, resembles))
                 blocks.append(measured(index, question, near, period))
-        signals = np.concatenate(blocks, axis=1) if blocks else np.empty((len(SIGNALS), 0), np.float32)
+        signals = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1) if blocks else _nothing()
         if not signals.shape[1]:
             return []
-        words = signals[_KEYWORDS] > 0
-        beside = signals[_KEYWORDS + 1] > 0
         nearest = np.concatenate(nears)
         units = in_units(signals)
         weights = self._weights if signals[0].any() else WORDS_ALONE
@@ -104,9 +103,9 @@ class TurnRanker:
                 int(where[row]),
                 float(total[row]),
                 dict(zip(SIGNALS, values, strict=True)),
-                bool(words[row]),
+                bool(signals[_KEYWORDS, row] > 0),
                 bool(nearest[row]),
-                bool(beside[row]),
+                bool(signals[_KEYWORDS + 1, row] > 0),
             )
             for row, values in zip(best.tolist(), shown, strict=True)
         ]
@@ -137,6 +136,15 @@ class TurnRanker:
             asked *= 4
 
 
+def _nothing() -> Floats:
+    return np.empty((len(SIGNALS), 0), np.float32)
+
+
 def _among(index: ScopeIndex, near: Sequence[VectorHit], resembles: float) -> NDArray[np.bool_]:
-    close = [int(hit.point_id) for hit in near if hit.score >= resembles]
-    return np.isin(index.offsets, np.array(close, np.int64))
+    """Which turns are found by meaning: of the nearest few, those that are near enough. Where these are as far as the last one
+    of all that were asked for, which of them come first is chance, and each of them is found."""
+    few = near if len(near) >= NEIGHBOURS and near[_CLOSE - 1].score == near[-1].score else near[:_CLOSE]
+    rows = index.rows_of(np.array([int(hit.point_id) for hit in few if hit.score >= resembles], np.int64))
+    found = np.zeros(len(index), np.bool_)
+    found[rows[rows >= 0]] = True
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -19,6 +19,7 @@ from .calibrate import USUAL, similarity_floor
 __all__ = ["NearestPoints", "QuestionVectors"]
 
 _CACHED_QUESTIONS = 1024
+Ask = Callable[[Sequence[str], str, NDArray[np.float32], int], list[VectorHit]]
 
 
 class NearestPoints(Protocol):
@@ -87,11 +88,13 @@ class QuestionVectors:
         return budget.result("vectors", budget.start("vectors", work))
 
     def search(self, scopes: Sequence[str], kind: str, vector: NDArray[np.float32], limit: int) -> list[VectorHit]:
-        """The nearest points of these scopes, best first; none where the store does not answer in time."""
+        """The nearest points of these scopes, best first; none where the store does not answer in time. A store that can is
+        left to choose among the points that score like the last one."""
         vectors, budget = self._vectors, self._budget()
         if vectors is None or budget is None or "vectors" in budget.missing:
             return []
-        found = budget.result("vectors", budget.start("vectors", lambda: vectors.search(scopes, kind, vector, limit)))
+        ask: Ask = getattr(vectors, "around", vectors.search)
+        found = budget.result("vectors", budget.start("vectors", lambda: ask(scopes, kind, vector, limit)))
         return [] if found is None else found
 
     def _budget(self) -> Budget | None:

@@ -8,6 +8,7 @@ import os
 import shutil
 import threading
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from ...processors.core.ports import VectorHit
 from ...schemas.errors import Busy, Closed, EmbedderMismatch, NotOurs
-from .points import Point, check_dim, nearest, newest, point_key
+from .points import Point, check_dim, in_order, nearest, newest, point_key
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard, Filter
@@ -104,19 +105,25 @@ class EdgeVectors:
 
     def search(self, scopes: Sequence[str], kind: str, vector: NDArray[np.float32], limit: int) -> list[VectorHit]:
         """The nearest points of these scopes, best first; ties by id."""
+        with self._mutex:
+            return nearest(partial(self._ask, scopes, kind, vector), limit) if limit > 0 else []
+
+    def around(self, scopes: Sequence[str], kind: str, vector: NDArray[np.float32], limit: int) -> list[VectorHit]:
+        """The same for whom it is one which of the points that score like the last one are there: each scan of a large scope
+        takes long, and this is always a single one."""
+        with self._mutex:
+            return in_order(self._ask(scopes, kind, vector, limit)) if limit > 0 else []
+
+    def _ask(self, scopes: Sequence[str], kind: str, vector: NDArray[np.float32], limit: int) -> list[VectorHit]:
+        """The engine's best, in any order."""
         from qdrant_edge import Query, QueryRequest
 
         check_dim(vector, self._dim)
-        if not scopes or limit < 1:
+        if not scopes:
             return []
         wanted, within = Query.Nearest(vector.tolist()), _within([_part(scope, kind) for scope in scopes])
-
-        def ask(limit: int) -> list[VectorHit]:
-            found = self._open_shard().query(QueryRequest(limit=limit, query=wanted, filter=within, with_payload=["id"]))
-            return [VectorHit(str((point.payload or {})["id"]), float(point.score)) for point in found]
-
-        with self._mutex:
-            return nearest(ask, limit)
+        found = self._open_shard().query(QueryRequest(limit=limit, query=wanted, filter=within, with_payload=["id"]))
+        return [VectorHit(str((point.payload or {})["id"]), float(point.score)) for point in found]
 
     def flush(self, next_offset: int) -> None:
         """Makes all upserts so far durable, and then `next_offset`."""
