@@ -76,10 +76,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         take_down(folder)
 
 
-@pytest.fixture(autouse=True)
-def _patient_recall(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def _patient_recall() -> Iterator[None]:
     """Answers of a busy machine are whole, too; what a budget does is tried out where one is named."""
-    monkeypatch.setattr("mnemolog.query.budget.SECONDS", 30.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mnemolog.query.budget.SECONDS", 30.0)
+        yield
 
 
 @pytest.fixture(scope="session")
