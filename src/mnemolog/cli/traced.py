@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["note_missing", "traced"]
 
+_BRING_NO_MEMORIES = frozenset({"reader", "cursor", "vectors", "reranker"})
+"""Parts of a recall that others build on: they find nothing themselves, and a 0 beside them would look like a fault."""
+
 
 def note_missing(out: Output, missing: Mapping[str, str]) -> None:
     """Says what an answer goes without. A command is a process of its own, so each one loads the embedder's model."""
@@ -36,7 +39,8 @@ def traced(trace: Trace, paint: Paint) -> Iterator[str]:
     understood += ["also what was before"] if asked.past else []
     yield fold("; ".join(understood), COLUMNS, "    ", "  understood  ")
     for route in trace.routes:
-        what = f"{len(route.found)} found" if route.state == "answered" else f"{route.state}: {route.reason}"
+        came = "answered" if route.route in _BRING_NO_MEMORIES else f"{len(route.found)} found"
+        what = came if route.state == "answered" else f"{route.state}: {route.reason}"
         yield fold(f"{route.milliseconds:.1f} ms, {what}", COLUMNS, "    ", f"  {route.route:<10}  ")
     for walk in trace.edges:
         state = "followed" if walk.taken else f"not followed: {walk.why}"
