@@ -49,7 +49,7 @@ Start with `mnemolog demo`. Then try a sentence of your own:
 Exit codes: 0 done; 1 the answer is no (verify differs, nothing found, lines
 rejected, a stage stuck); 2 wrong input; 3 the folder or the servers cannot be
 used; 4 busy or not reachable; 70 a bug.
-No telemetry: nothing leaves this machine."""
+No telemetry: nothing leaves this machine but to servers that you name."""
 
 
 class _Parser(argparse.ArgumentParser):
