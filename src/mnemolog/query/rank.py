@@ -17,7 +17,7 @@ from ..processors.core.ports import VectorHit
 from .calibrate import USUAL
 from .lexical import ScopeIndex
 from .periods import Period
-from .signals import ASKS, NEIGHBOURS, SIGNALS, WEIGHTS, WORDS_ALONE, Floats, asking, in_units, measured
+from .signals import ASKS, NEIGHBOURS, SIGNALS, WEIGHTS, WORDS_ALONE, Floats, asking, in_units, measured, summed
 from .turn_index import TurnIndexes
 
 __all__ = ["NEIGHBOURS", "SIGNALS", "TURN", "WEIGHTS", "Nearest", "RankedTurn", "TurnRanker"]
@@ -90,7 +90,7 @@ class TurnRanker:
         nearest = np.concatenate(nears)
         units = in_units(signals)
         weights = self._weights if signals[0].any() else WORDS_ALONE
-        total = np.tensordot(np.array(weights, np.float32), units, axes=1)
+        total = summed(weights, units)
         # Ties at the edge all stay until the stable sort puts them in order.
         floor = np.partition(total, -limit)[-limit] if limit < len(total) else -np.inf
         kept = np.flatnonzero(total >= floor)

@@ -15,7 +15,7 @@ from .lexical import ScopeIndex
 from .periods import Period
 from .speakers import named
 
-__all__ = ["ASKS", "NEIGHBOURS", "SIGNALS", "WEIGHTS", "WORDS_ALONE", "Floats", "asking", "in_units", "measured"]
+__all__ = ["ASKS", "NEIGHBOURS", "SIGNALS", "WEIGHTS", "WORDS_ALONE", "Floats", "asking", "in_units", "measured", "summed"]
 
 Floats = NDArray[np.float32]
 
@@ -83,6 +83,16 @@ def in_units(signals: Floats) -> Floats:
     spread = np.clip(rest.std(axis=1, keepdims=True), bounds[:, :1] * most, bounds[:, 1:] * most)
     units[2:5] = (rest - rest.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1)
     return units
+
+
+def summed(weights: Sequence[float], units: Floats) -> Floats:
+    """The weighted sum of each turn's signals. Not as a product of matrices: that starts threads, which on a busy machine cost
+    many times what they save, and may round equal turns differently."""
+    total = np.zeros(units.shape[1], np.float32)
+    for weight, unit in zip(weights, units, strict=True):
+        if weight and unit.any():
+            total += np.float32(weight) * unit
+    return total
 
 
 def asking(text: str) -> float:
