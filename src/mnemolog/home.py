@@ -56,6 +56,8 @@ INDEX_SECONDS = 0.25
 """The most that a question waits for turns that have no vector yet."""
 TAKE_OVER = 0.5
 """Seconds between looks whether the process that owns the folder is still there, while it has work to do."""
+TRY_AGAIN = 10.0
+"""Seconds after a failure in the background that nothing foresaw."""
 POLL = 0.01
 """Seconds between looks at how far another process has come."""
 
@@ -140,7 +142,10 @@ class Home:
         return folder_operation(self.log, self.store, scope, source, event_id)
 
     def standing(self) -> Standing:
-        return folder_standing(self.log, self.store)
+        found = folder_standing(self.log, self.store)
+        if found.behind:
+            self._start()  # what an earlier process left behind, say, is seen to though nobody writes
+        return found
 
     # -- keeping current -----------------------------------------------------------------------------------------------
 
@@ -163,7 +168,10 @@ class Home:
                 _log.warning("the process that owns the folder has not caught up in %.0f s", self._read_timeout)
             if index and self._elect():
                 self.finding.index_for(INDEX_SECONDS)
-        return self._behind(scope, target)
+        behind = self._behind(scope, target)
+        if behind and not wait:
+            self._start()
+        return behind
 
     def wait_for(self, token: str, timeout: float | None) -> None:
         """Waits until the input that a token names, and all before it, is in the read models and has its vector."""
@@ -269,6 +277,7 @@ class Home:
         """Waits a little for new turns beyond dynamics offset `seen`; once they pause, processes and indexes them. Returns how
         far it has seen."""
         if not self.log.wait(DYNAMICS, seen, 0.5):
+            self._pass_deadlines(None)  # readers that wait for nothing see what has become due, too
             return seen
         began = time.monotonic()
         end = self.log.end(DYNAMICS)
@@ -357,8 +366,8 @@ def _follow(home: weakref.ref[Home], stop: threading.Event) -> None:
             _log.error("background processing failed, trying again: %s", error)
             stop.wait(1.0)
         except Exception:
-            _log.exception("background processing failed; reads still process for themselves")
-            return
+            _log.exception("background processing failed, trying again in %.0f s", TRY_AGAIN)
+            stop.wait(TRY_AGAIN)
         del alive
 
 

@@ -13,9 +13,10 @@ import msgspec
 from mnemolog import Memory
 from mnemolog.cli import show
 from mnemolog.cli.terminal import Paint
+from mnemolog.query.service.mcp_tools import TOOLS, Whose
 from mnemolog.schemas.errors import InvalidInput, NotAllowed, NotFound
 
-__all__ = ["NOTHING_READ", "PATHS", "Known", "Reader", "readers", "words_in"]
+__all__ = ["MCP_ASKED", "NOTHING_READ", "PATHS", "Known", "Reader", "readers", "words_in"]
 
 _WORD = re.compile(r"zq\d+x[tc]")
 LATER = "2026-04-20T09:00:00.000000Z"
@@ -157,6 +158,56 @@ def _printed(reader: Reader) -> Iterator[object]:
     yield [list(show.pending(item, paint)) for item in memory.pending(subject=subject)]
 
 
+def _mcp(reader: Reader) -> Iterator[object]:
+    """What each MCP tool answers, also where it is asked about ids that this reader does not see."""
+    for name, asked in MCP_ASKED.items():
+        tool = next(tool for tool in TOOLS if tool.name == name)
+        for arguments in asked(reader):
+            whose = Whose(reader.memory, reader.subject, "s", "agent")
+            try:
+                found = tool.run(whose, msgspec.convert(arguments, tool.arguments))
+            except (NotFound, NotAllowed, InvalidInput) as error:
+                found = str(error)
+            else:
+                assert name not in MCP_UNSEEN, (name, arguments)
+            yield found
+            yield [item.question for item in getattr(found, "questions", ())]
+            yield None if tool.text is None or isinstance(found, str) else tool.text(found)
+
+
+def _unseen_pending(reader: Reader) -> list[dict[str, object]]:
+    try:
+        seen = {view.pending_id for view in reader.memory.pending(subject=reader.subject)}
+    except NotAllowed:
+        seen = set()
+    return [{"pending_id": one, "accept": True} for one in (*reader.known.pending, "nobody") if one not in seen]
+
+
+def _unseen_memories(reader: Reader) -> list[dict[str, object]]:
+    return [{"ids": [one]} for one in (*reader.known.memories, "nobody") if not _sees(reader, one)]
+
+
+def _sees(reader: Reader, memory_id: str) -> bool:
+    try:
+        return bool(reader.memory.fetch([memory_id], subject=reader.subject))
+    except (NotFound, NotAllowed, InvalidInput):
+        return False
+
+
+MCP_ASKED: dict[str, Callable[[Reader], list[dict[str, object]]]] = {
+    "remember": lambda _: [{"text": "hello", "id": "hello"}],
+    "recall": lambda reader: [{"query": asked, "past": True, "limit": 50} for asked in reader.questions],
+    "context": lambda reader: [{"query": asked} for asked in reader.questions],
+    "history": lambda reader: [{}, {"slot": "cargo"}, *({"form_id": one} for one in reader.known.forms)],
+    "pending": lambda _: [{}],
+    "confirm": _unseen_pending,
+    "forget": _unseen_memories,
+}
+"""What each MCP tool is asked."""
+MCP_UNSEEN = ("confirm", "forget")
+"""Tools that are asked about what is not seen alone: all of it is refused."""
+
+
 def _recalls(reader: Reader) -> Iterator[object]:
     yield from _allowed(lambda: reader.memory.recalls(subject=reader.subject))
 
@@ -211,6 +262,7 @@ PATHS: dict[str, tuple[Path, tuple[str, ...]]] = {
     "counts": (lambda reader: iter([reader.memory.stats(subject=reader.subject)]), ("stats",)),
     "recalls": (_recalls, ("recalls", "prune_recalls")),
     "commands": (_commands, ("correct", "confirm", "reject", "reextract", "delete")),
+    "MCP tools": (_mcp, ("search", "context", "history", "get", "pending", "forms", "fetch")),
     "printed": (_printed, ("forms", "history", "timeline", "summaries", "pending")),
     "the whole memory": (_about_all, ("standing", "process", "verify", "rebuild", "stats", "prune_recalls")),
 }

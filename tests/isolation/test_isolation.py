@@ -8,9 +8,10 @@ from pathlib import Path
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from isolation.paths import NOTHING_READ, PATHS, Known, Reader, readers, words_in
+from isolation.paths import MCP_ASKED, NOTHING_READ, PATHS, Known, Reader, readers, words_in
 from isolation.telling import ACTS, FORM_TYPES, SOURCES, SUBJECTS, TENANTS, Scripted, Step, Teller, Where, Word, form_types
 from mnemolog import Memory, View
+from mnemolog.query.service.mcp_tools import TOOLS
 from mnemolog.schemas.errors import NotAllowed
 from query.memory import HashingEmbedder
 
@@ -21,7 +22,16 @@ PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 
 ACROSS = ("search in several scopes", "context", "memories by id")
 """Paths that lead to other subjects, too."""
-SAY_SO = ("form by id", "memories by id", "operations", "recalls", "commands", "the whole memory", "search in several scopes")
+SAY_SO = (
+    "form by id",
+    "memories by id",
+    "operations",
+    "recalls",
+    "commands",
+    "the whole memory",
+    "search in several scopes",
+    "MCP tools",
+)
 """Paths that go on with what else they know after they were told that they may not."""
 
 STEPS = st.lists(
@@ -88,6 +98,11 @@ def test_every_way_to_read_is_in_the_table() -> None:
     covered = {method for _, methods in PATHS.values() for method in methods}
     assert readers(Memory) == covered | NOTHING_READ.keys()
     assert not covered & NOTHING_READ.keys()
+
+
+def test_every_tool_is_asked() -> None:
+    """A new MCP tool belongs into MCP_ASKED."""
+    assert [tool.name for tool in TOOLS] == list(MCP_ASKED)
 
 
 @given(steps=STEPS, views=st.lists(VIEWS, min_size=1, max_size=1))

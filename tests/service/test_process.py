@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -84,3 +85,25 @@ def test_a_port_that_is_taken_is_said_to_be(tmp_path: Path) -> None:
         second = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert second.returncode == 4
     assert "cannot listen" in second.stderr
+
+
+def test_what_a_killed_one_left_behind_is_processed_though_nobody_asks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Asking what became of it, and whether the service is ready, waits for nothing."""
+    home = str(tmp_path / "home")
+    assert main(["keys", "add", "bot", "--home", home]) == 0
+    headers = {"Authorization": f"Bearer {capsys.readouterr().out.strip()}"}
+    with running(home) as (process, client):
+        messages = [{"content": f"I live in Town{number}."} for number in range(100)]
+        found = client.post("/v1/turns", json={"user_id": "1", "messages": messages}, headers=headers)
+        process.kill()
+        process.wait()
+    with running(home) as (_, client):
+        deadline = time.monotonic() + 60
+        while True:
+            answer = client.get(f"/v1/operations/{found.json()['ids'][-1]}", params={"user_id": "1"}, headers=headers).json()
+            if answer["status"] != "waiting" or time.monotonic() > deadline:
+                break
+            time.sleep(0.05)
+    assert answer["status"] == "done"

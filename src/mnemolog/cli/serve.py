@@ -99,6 +99,7 @@ def serve(args: argparse.Namespace) -> int:
         ring = None if store is None else KeyRing(store)
         with _memory(args) as memory:
             memory.warm()
+            memory.standing()  # what was accepted before a kill is processed from now on
             app = create_app(memory, ring, limits=limits, tenant=tenant_of(args))
             began = serve(app, host=args.host, port=args.port, grace=args.grace, ready=_ready(args, ring))
     finally:

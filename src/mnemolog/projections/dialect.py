@@ -70,13 +70,21 @@ class Database:
         elif str(target) == ":memory:":
             self._guard = threading.RLock()
             self.engine = sa.create_engine(
-                "sqlite://", poolclass=StaticPool, creator=lambda: self._connect_sqlite(":memory:", uri=False)
+                "sqlite://",
+                poolclass=StaticPool,
+                creator=lambda: self._connect_sqlite(":memory:", uri=False),
+                hide_parameters=True,
             )
             self._listen()
         else:
             self.path = path = Path(target).absolute()
             uri = self._sqlite_uri(path)
-            self.engine = sa.create_engine("sqlite://", poolclass=sa.QueuePool, creator=lambda: self._connect_sqlite(uri))
+            self.engine = sa.create_engine(
+                "sqlite://",
+                poolclass=sa.QueuePool,
+                creator=lambda: self._connect_sqlite(uri),
+                hide_parameters=True,  # errors are logged, and what was said is not
+            )
             self._listen()
         if self._server is None:
             self._reader, self._writer = self.engine, self.engine.execution_options(**_WRITE)

@@ -104,9 +104,9 @@ class ConflictingContent(MnemologError):
         self.recorded_hash = recorded_hash
         self.given_hash = given_hash
         super().__init__(
-            f"id {event_id!r} of source {source!r} in scope {scope!r} is already recorded with other content "
-            f"(recorded {recorded_hash[:12]}, given {given_hash[:12]}); the first record stands: "
-            "use a new id for new content"
+            # The hashes are not told: whoever may write need not be allowed to read, and could try out what was said.
+            f"id {event_id!r} of source {source!r} in scope {scope!r} is already recorded with other content; "
+            "the first record stands: use a new id for new content"
         )
 
 

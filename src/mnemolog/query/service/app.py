@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
@@ -19,12 +20,14 @@ from .keys import KeyRing
 from .limits import Limits
 from .mcp_mount import PATH, mcp_of
 from .operating import router as operating
-from .problems import FieldProblem, ProblemError, problem_of, problem_response
+from .problems import FieldProblem, ProblemError, is_inside, problem_of, problem_response
 from .reading import router as reading
 from .service import Service
 from .writing import router as writing
 
 __all__ = ["create_app"]
+
+_log = logging.getLogger("mnemolog.http")
 
 _ABOUT = "Long-term memory for AI agents: what was said, what is believed, why, and how to undo it."
 _TAGS = [
@@ -32,7 +35,9 @@ _TAGS = [
     {"name": "read", "description": "Questions, and what is known."},
     {"name": "operate", "description": "For whoever runs the service; no key needed."},
 ]
-_KINDS = {400: "unreadable", 404: "no-such-route", 405: "method-not-allowed", 413: "too-large"}
+_KINDS = {400: "unreadable", 404: "no-such-route", 405: "method-not-allowed", 408: "too-slow", 413: "too-large"}
+_LOOKED_AT, _NAMED = 100, 20
+"""Of the faults of one request so many are looked at, and so many told: a hostile one has a million."""
 _PLACES = ("body", "query", "path", "header")
 
 
@@ -78,6 +83,8 @@ async def _problem(request: Request, error: Exception) -> Response:
     known = problem_of(error)
     if known is None:
         raise error
+    if is_inside(error):
+        _log.warning("request %s could not be answered: %s: %s", request.state.request_id, type(error).__name__, error)
     return problem_response(known, request.state.request_id)
 
 
@@ -93,12 +100,16 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _invalid(request: Request, error: Exception) -> Response:
     """Fields that are wrong, missing or not known: named, but what was given is not repeated."""
     assert isinstance(error, RequestValidationError)  # noqa: S101
-    found = [_field_of(item["loc"], item["type"], item["msg"]) for item in error.errors()]
+    faults = error.errors()
+    if faults and faults[0]["type"] == "json_invalid":
+        detail = f"the body is no JSON: it cannot be read from character {faults[0]['loc'][-1]} on"
+        return problem_response(ProblemError(400, "unreadable", detail), request.state.request_id)
+    found = [_field_of(item["loc"], item["type"], item["msg"]) for item in faults[:_LOOKED_AT]]
     named = {item.field: item for item in reversed(found)}
     # Of the types that a value was tried as, the one that came furthest says what is wrong.
     deeper = {field for field in named for other in named if other.startswith((f"{field}.", f"{field}["))}
-    fields = [item for field, item in reversed(named.items()) if field not in deeper]
-    kind = "unknown-field" if any(item["type"] == "extra_forbidden" for item in error.errors()) else "invalid-input"
+    fields = [item for field, item in reversed(named.items()) if field not in deeper][:_NAMED]
+    kind = "unknown-field" if any(item["type"] == "extra_forbidden" for item in faults[:_LOOKED_AT]) else "invalid-input"
     detail = "; ".join(f"{item.field}: {item.problem}" for item in fields[:5])
     return problem_response(ProblemError(422, kind, detail, fields=fields), request.state.request_id)
 

@@ -50,6 +50,8 @@ __all__ = [
 
 Role = Literal["user", "assistant", "tool", "system", "developer", "function"]
 
+_MANY = 10_000
+"""No list of a body is longer, whatever a service allows; of one that is wrong the first wrong item is told."""
 _SOMEBODY: list[Json] = [{"required": ["subject"]}, {"required": ["user_id"]}]
 _NOT_BOTH: JsonDict = {"not": {"required": ["subject", "user_id"]}}
 _ONE_SESSION: JsonDict = {"not": {"required": ["session", "run_id"]}}
@@ -109,9 +111,9 @@ class Message(Strict):
     )
 
     role: Role = ABSENT
-    content: Content | Annotated[list[TextPart], Field(min_length=1)] = ABSENT
+    content: Content | Annotated[list[TextPart], Field(min_length=1, max_length=_MANY, fail_fast=True)] = ABSENT
     name: Name = Field(default=ABSENT, description="who said it; `speaker` says the same")
-    tool_calls: Annotated[list[JsonObject], Field(min_length=1)] = ABSENT
+    tool_calls: Annotated[list[JsonObject], Field(min_length=1, max_length=_MANY, fail_fast=True)] = ABSENT
     tool_call_id: Name = ABSENT
     function_call: Annotated[JsonObject, Field(min_length=1)] = ABSENT
     refusal: JsonValue = Field(default=ABSENT, description="not kept")
@@ -144,7 +146,7 @@ class TurnsBody(AgentBody):
     )
 
     content: Content = Field(default=ABSENT, description="the words of one turn; at most 1 MiB")
-    messages: Content | Message | Annotated[list[Message], Field(min_length=1)] = ABSENT
+    messages: Content | Message | Annotated[list[Message], Field(min_length=1, max_length=_MANY, fail_fast=True)] = ABSENT
     speaker: Name = ABSENT
     role: Role = ABSENT
     occurred_at: Moment = Field(default=ABSENT, description="when it was said (default: now)")

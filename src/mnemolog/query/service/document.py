@@ -21,6 +21,7 @@ _WHY = {
     401: "No key, or one that is not valid",
     403: "The key may not do or see this",
     404: "There is no such thing in this memory",
+    408: "The body has not come in time",
     409: "It contradicts what is there: another content under the same id, or a token that this memory never gave",
     413: "Too large",
     422: "A field is wrong, missing or not known; `errors` names it",
@@ -29,7 +30,7 @@ _WHY = {
     500: "A fault of the service; `instance` stands in its log",
     503: "Not now: overloaded, or a server behind it is not there",
 }
-_ALWAYS = (400, 401, 403, 413, 422, 429, 431, 500, 503)
+_ALWAYS = (400, 401, 403, 408, 413, 422, 429, 431, 500, 503)
 _OPEN = (422, 431, 500, 503)
 _PROBLEM = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 _RETRY = {"Retry-After": {"description": "seconds", "schema": {"type": "string", "pattern": "^[0-9]+$"}}}

@@ -3,6 +3,7 @@ too large, has no valid key or comes too often; whatever goes wrong behind is an
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import secrets
@@ -14,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .keys import ApiKey
-from .problems import ProblemError, problem_of, problem_response, retry_after
+from .problems import ProblemError, is_inside, problem_of, problem_response, retry_after
 from .service import Service
 from .tracing import request_span
 
@@ -29,8 +30,11 @@ _HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
 )
+_METHODS = {"GET", "POST", "DELETE"}
 _LOOPBACK = re.compile(r"localhost|127(?:\.[0-9]{1,3}){3}|\[?::1\]?")
-_LENGTH = re.compile(r"[0-9]{1,15}")
+_LENGTH = re.compile(r"[0-9]+")
+_DIGITS = 15
+_PARAMETERS = 100
 
 
 class Edge:
@@ -56,14 +60,14 @@ class Edge:
             await send(message)
 
         began = time.perf_counter()
-        with request_span(scope["method"], headers) as span:
+        with request_span("request", headers) as span:
             try:
                 scope["state"]["caller"] = None
                 await self._let_in(scope, headers)
                 await self._app(scope, self._limited(receive), sending)
             except Exception as error:
                 refused = problem_of(error)
-                if refused is None or status:
+                if refused is None or status or is_inside(error):
                     _log.error("request %s failed: %s %s", request_id, scope["method"], _route(scope), exc_info=error)
                 if status:
                     raise  # half of an answer is sent: the server can only break off
@@ -73,10 +77,12 @@ class Edge:
                 await problem_response(refused, request_id)(scope, receive, sending)
             finally:
                 route = _route(scope)
-                span.update_name(f"{scope['method']} {route}")
+                # A method is a word of the caller's: one that no route has must not become a series of its own.
+                method = scope["method"] if scope["method"] in _METHODS else "ANY"
+                span.update_name(f"{method} {route}")
                 span.set_attribute("http.route", route)
                 span.set_attribute("http.response.status_code", status)
-                method = scope["method"] if route != "none" else "ANY"
+                method = method if route != "none" else "ANY"
                 seconds = time.perf_counter() - began
                 self._service.metrics.request_seconds.labels(method, route).observe(seconds)
                 self._service.metrics.requests.labels(method, route, str(status or 499)).inc()
@@ -88,6 +94,9 @@ class Edge:
         if sum(len(name) + len(value) for name, value in scope["headers"]) > limits.header:
             refused.labels("headers").inc()
             raise ProblemError(431, "headers-too-large", f"the headers are longer than {limits.header:,} bytes")
+        if scope["query_string"].count(b"&") >= _PARAMETERS:
+            refused.labels("parameters").inc()
+            raise ProblemError(422, "invalid-input", f"the query has more than {_PARAMETERS} parameters; no route has so many")
         if not scope["path"].startswith(_GUARDED):
             return
         try:
@@ -102,7 +111,7 @@ class Edge:
             detail = f"this key may ask {limits.rate:g} times a second, and {limits.burst} times at once"
             raise ProblemError(429, "too-many-requests", detail, headers={"Retry-After": retry_after(wait)})
         length = headers.get("content-length", "")
-        if _LENGTH.fullmatch(length) and int(length) > limits.body:
+        if _LENGTH.fullmatch(length) and (len(length) > _DIGITS or int(length) > limits.body):
             refused.labels("body").inc()
             raise _too_large(limits.body)
 
@@ -116,20 +125,30 @@ class Edge:
         if scheme.lower() != "bearer" or not text.strip():
             raise ProblemError(401, "no-key", "give a key: Authorization: Bearer mnk_...", headers=challenge)
         if ring.is_due(text.strip()):
-            await self._service.watchers.run(ring.refresh)
+            await self._service.refresh(ring)
         key = ring.known(text.strip())
         if key is None:
             raise ProblemError(401, "unknown-key", "this key is not known, or was revoked", headers=challenge)
         return key
 
     def _limited(self, receive: Receive) -> Receive:
-        """A body whose length nobody has said is counted as it comes."""
-        most, came = self._service.limits.body, 0
+        """A body whose length nobody has said is counted as it comes; one that does not come is not waited for."""
+        most, came, whole = self._service.limits.body, 0, False
+        patience, until = self._service.limits.body_wait, 0.0
 
         async def receiving() -> Message:
-            nonlocal came
-            message = await receive()
+            nonlocal came, whole, until
+            if whole:
+                return await receive()
+            until = until or asyncio.get_running_loop().time() + patience
+            try:
+                async with asyncio.timeout_at(until):
+                    message = await receive()
+            except TimeoutError:
+                self._service.metrics.refused.labels("slow").inc()
+                raise HTTPException(408, f"the body has not come within {patience:g} seconds") from None
             if message["type"] == "http.request":
+                whole = not message.get("more_body", False)
                 came += len(message.get("body", b""))
                 if came > most:
                     self._service.metrics.refused.labels("body").inc()

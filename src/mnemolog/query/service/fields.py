@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema, model_validator
 
 from ...schemas.clean import MAX_METADATA
 from ...schemas.scope import MAX_ID
@@ -57,6 +57,8 @@ _OFFSET = r"(?:Z|[+-](?:0[0-9]|1[0-4]):[0-5][0-9])?"
 _MOMENT = rf"^(?:{_LEAP}|{_DAY})(?:T{_CLOCK}{_OFFSET})?$"
 _EARLIEST, _LATEST = -11_000_000_000, 32_000_000_000
 _INT64 = 2**63
+_STRANGERS = 20
+"""Unknown fields of one object that are named one by one."""
 _SAFE = 2**53 - 1
 """Beyond it JSON readers that know only floats disagree."""
 
@@ -125,6 +127,14 @@ class Strict(BaseModel):
     """A body: nothing is converted, and a field that is not declared is refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _not_far_more(cls, given: object) -> object:
+        """What has far more fields than there are is refused as a whole: to name each would keep everybody else waiting."""
+        if isinstance(given, dict) and len(given) > len(cls.model_fields) + _STRANGERS:
+            raise ValueError(f"body: has {len(given):,} fields; there are {len(cls.model_fields)}")
+        return given
 
     def given(self) -> dict[str, Any]:
         """The fields that the caller gave, as plain data."""

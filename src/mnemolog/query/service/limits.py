@@ -19,12 +19,13 @@ _BUCKETS = 10_000
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Sizes in bytes, times in seconds, rates in requests a second.
 
-    body: of one request; header: all header lines together; batch: messages of one request; rate, burst: of one key (rate 0: no
-    limit); threads: calls at once; queue: calls that may wait for a thread; read_wait: the longest that a read waits for what
-    was written before it; write_wait: the longest that `wait=true` waits.
+    body: of one request; body_wait: in which it has to be there; header: all header lines together; batch: messages of one
+    request; rate, burst: of one key (rate 0: no limit); threads: calls at once; queue: calls that may wait for a thread;
+    read_wait: the longest that a read waits for what was written before it; write_wait: the longest that `wait=true` waits.
     """
 
     body: int = 4 * 1024 * 1024
+    body_wait: float = 30.0
     header: int = 16 * 1024
     batch: int = 500
     rate: float = 100.0

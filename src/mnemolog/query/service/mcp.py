@@ -14,17 +14,19 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 from ... import __version__
-from ...schemas.errors import InvalidInput, MnemologError, Unavailable
+from ...schemas.errors import InvalidInput, MnemologError
 from ...schemas.scope import check_name
 from .mcp_asker import Asker, Context, Run, agent_of, run_in_thread
 from .mcp_reading import get_prompt, list_prompts, list_resources, list_templates, read_resource
 from .mcp_shapes import object_schema
 from .mcp_tools import INSTRUCTIONS, TOOLS, Tool, Whose
+from .problems import is_inside
 from .workers import Overloaded
 
 __all__ = ["server_of"]
 
 _log = logging.getLogger("mnemolog.mcp")
+_NOT_NOW = "the memory cannot answer now; nothing was lost: try again in a moment, or go on without it"
 
 
 def server_of(asker: Callable[[Context], Asker], *, run: Run = run_in_thread) -> Server[Any]:
@@ -44,7 +46,10 @@ def server_of(asker: Callable[[Context], Asker], *, run: Run = run_in_thread) ->
             whose, given = _understood(who, tool, dict(params.arguments or {}), agent_of(context))
             result = await run(partial(tool.run, whose, given))
         except MnemologError as error:
-            return _failed(_advice(error))
+            if is_inside(error):
+                _log.warning("tool %s could not answer: %s: %s", tool.name, type(error).__name__, error)
+                return _failed(_NOT_NOW)
+            return _failed(str(error))
         except Overloaded:
             return _failed("the memory is busy and nothing was done: try again in a moment")
         except Exception:
@@ -121,12 +126,7 @@ def _understood(who: Asker, tool: Tool, arguments: dict[str, Any], agent: str) -
         problem, _, path = str(error).partition(" - at `$")
         known = ", ".join(field.name for field in msgspec.structs.fields(tool.arguments))
         raise InvalidInput(path.strip("`.") or "arguments", problem, f"{tool.name} takes: {known}") from None
-    return Whose(who.memory, subject, who.session, agent), given
-
-
-def _advice(error: MnemologError) -> str:
-    again = ". Nothing was lost: try again in a moment" if isinstance(error, Unavailable) else ""
-    return f"{error}{again}"
+    return Whose(who.memory, subject, who.session, agent, who.reads), given
 
 
 def _failed(text: str) -> types.CallToolResult:

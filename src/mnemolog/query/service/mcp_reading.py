@@ -3,19 +3,23 @@ puts what is known before a message. Both read what the tool `context` reads, fo
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 from urllib.parse import unquote
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from ...schemas.errors import Busy, Closed, MnemologError, Unavailable
+from ...schemas.errors import MnemologError
 from ...schemas.scope import check_name
 from .mcp_asker import Asker, Run, agent_of
 from .mcp_asker import Context as Request
+from .problems import UNAVAILABLE, is_inside
 from .workers import Overloaded
 
 __all__ = ["get_prompt", "list_prompts", "list_resources", "list_templates", "read_resource"]
+
+_log = logging.getLogger("mnemolog.mcp")
 
 _URI, _TEMPLATE = "mnemolog://profile", "mnemolog://profile/{subject}"
 _PROMPT = "with-memory"
@@ -95,7 +99,10 @@ async def _known(who: Asker, request: Request, run: Run, subject: str, query: st
             session=who.session,
         )
         return str(await run(read))
-    except (Unavailable, Busy, Closed, Overloaded) as error:
-        raise MCPError(types.INTERNAL_ERROR, str(error)) from None
+    except Overloaded:
+        raise MCPError(types.INTERNAL_ERROR, "the memory is busy: try again in a moment") from None
     except MnemologError as error:
+        if is_inside(error):
+            _log.warning("the profile could not be read: %s: %s", type(error).__name__, error)
+            raise MCPError(types.INTERNAL_ERROR, UNAVAILABLE) from None
         raise MCPError(types.INVALID_PARAMS, str(error)) from None

@@ -45,12 +45,14 @@ the current one counts."""
 
 
 class Whose(NamedTuple):
-    """For whom a tool works. session: of a message that names none; agent: who asks."""
+    """For whom a tool works. session: of a message that names none; agent: who asks; reads: whether they may be told what is
+    remembered, or may only write."""
 
     memory: Memory
     subject: str
     session: str
     agent: str
+    reads: bool = True
 
 
 class Tool(NamedTuple):
@@ -81,6 +83,8 @@ def _remember(whose: Whose, given: RememberArguments) -> Remembered:
         id=given.id or None,
         agent_id=whose.agent,
     )
+    if not whose.reads:
+        return Remembered(ids=receipt.ids, new=receipt.fresh > 0, understood=[], questions=[], behind=0)
     questions = memory.pending(subject=subject)
     return Remembered(
         ids=receipt.ids,
@@ -155,7 +159,7 @@ def _confirm(whose: Whose, given: ConfirmArguments) -> Answered:
         receipt = memory.confirm(given.pending_id, given.value, subject=subject)
     else:
         receipt = memory.reject(given.pending_id, subject=subject)
-    rows = memory.history(subject=subject) if given.accept else None
+    rows = memory.history(subject=subject) if given.accept and whose.reads else None
     return Answered(
         pending_id=given.pending_id,
         accepted=given.accept,

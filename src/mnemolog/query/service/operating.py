@@ -3,6 +3,7 @@ say nothing of anybody's memory."""
 
 from __future__ import annotations
 
+import logging
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
@@ -13,13 +14,16 @@ from .answers import Health, Ready, answer
 from .document import Answers, responses
 from .metrics import CONTENT_TYPE
 from .parameters import NoParameters
-from .problems import RETRY_SECONDS, ProblemError
+from .problems import RETRY_SECONDS, UNAVAILABLE, ProblemError
 from .service import service_of
+from .strict import StrictRoute
 from .workers import Overloaded
 
 __all__ = ["router"]
 
-router = APIRouter()
+_log = logging.getLogger("mnemolog.http")
+
+router = APIRouter(route_class=StrictRoute)
 Nothing = Annotated[NoParameters, Query()]
 
 
@@ -39,7 +43,8 @@ async def ready(request: Request, _: Nothing) -> Response:
     try:
         standing = await service.standing()
     except MnemologError as error:
-        raise ProblemError(503, "unavailable", str(error), headers=retry) from error
+        _log.warning("not ready: %s: %s", type(error).__name__, error)
+        raise ProblemError(503, "unavailable", UNAVAILABLE, headers=retry) from error
     return answer(
         Ready(
             status="ready",

@@ -13,7 +13,17 @@ from starlette.responses import Response
 from ...schemas import errors
 from .workers import Overloaded
 
-__all__ = ["RETRY_SECONDS", "FieldProblem", "Problem", "ProblemError", "problem_of", "problem_response", "retry_after"]
+__all__ = [
+    "RETRY_SECONDS",
+    "UNAVAILABLE",
+    "FieldProblem",
+    "Problem",
+    "ProblemError",
+    "is_inside",
+    "problem_of",
+    "problem_response",
+    "retry_after",
+]
 
 _URN = "urn:mnemolog:problem:"
 
@@ -61,11 +71,10 @@ _KINDS: tuple[tuple[type[errors.MnemologError], int, str], ...] = (
     (errors.NotFound, 404, "not-found"),
     (errors.UnknownLog, 409, "unknown-token"),
     (errors.Lagging, 503, "lagging"),
-    (errors.Unavailable, 503, "unavailable"),
-    (errors.ModelUnavailable, 503, "unavailable"),
-    (errors.Busy, 503, "unavailable"),
-    (errors.Closed, 503, "unavailable"),
 )
+_INSIDE = (errors.Unavailable, errors.ModelUnavailable, errors.Busy, errors.Closed)
+"""What is wrong behind the service, whose text is for whoever runs it: it names folders and addresses."""
+UNAVAILABLE = "the memory cannot answer now: try again; the log says why"
 RETRY_SECONDS = 1
 
 
@@ -78,12 +87,19 @@ def problem_of(error: Exception) -> ProblemError | None:
         return ProblemError(503, "overloaded", detail, headers={"Retry-After": str(RETRY_SECONDS)})
     if type(error).__name__ == "NotAllowed":
         return ProblemError(403, "not-allowed", str(error))
+    if isinstance(error, _INSIDE):
+        return ProblemError(503, "unavailable", UNAVAILABLE, headers={"Retry-After": str(RETRY_SECONDS)})
     for kind, status, name in _KINDS:
         if isinstance(error, kind):
             fields = [FieldProblem(error.field, error.problem)] if isinstance(error, errors.InvalidInput) else []
             headers = {"Retry-After": str(RETRY_SECONDS)} if status == 503 else {}
             return ProblemError(status, name, str(error), fields=fields, headers=headers)
     return None
+
+
+def is_inside(error: Exception) -> bool:
+    """Whether its text is for whoever runs the service alone."""
+    return isinstance(error, _INSIDE) or problem_of(error) is None
 
 
 def problem_response(error: ProblemError, request_id: str) -> Response:

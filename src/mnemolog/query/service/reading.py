@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from ...face.base import Rows
 from ...memory import Memory
-from ...schemas.errors import InvalidInput, Lagging, NotFound, UnknownLog
+from ...schemas.errors import InvalidInput, Lagging, UnknownLog
 from ..trace import Trace
 from .answers import (
     CheckAnswer,
@@ -39,11 +39,12 @@ from .parameters import (
 )
 from .problems import FieldProblem, ProblemError
 from .service import Caller, Reader, Service, service_of
+from .strict import StrictRoute
 from .tracing import span
 
 __all__ = ["router"]
 
-router = APIRouter()
+router = APIRouter(route_class=StrictRoute)
 T = TypeVar("T")
 Nothing = Annotated[NoParameters, Query()]
 Id = Annotated[Name, Path(description="as it was returned")]
@@ -139,7 +140,7 @@ async def fetch_memories(request: Request, caller: Reader, body: FetchBody, _: N
         except InvalidInput as error:
             if error.field != "id":
                 raise
-            raise NotFound("memory", error.problem) from None  # what is no id is the id of nothing
+            raise ProblemError(404, "not-found", f"ids: {error.problem}") from None  # what is no id is the id of nothing
         return MemoriesAnswer(memories=list(found), behind=found.behind, lagging=lagging)
 
     return answer(await service.workers.run(run))

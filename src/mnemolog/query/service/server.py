@@ -48,6 +48,7 @@ def serve(app: ASGIApp, *, host: str, port: int, grace: float, ready: Callable[[
         host=host,
         port=port,
         lifespan="on",
+        http="h11",  # which holds no more than 64 KiB of a head; another one that is installed beside it may hold any number
         log_config=None,
         access_log=False,
         server_header=False,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from asyncio import Future
 from collections.abc import Awaitable, Callable
 from typing import Annotated, TypeVar
 
@@ -17,6 +19,7 @@ from .keys import ApiKey, KeyRing, Permission
 from .limits import Limits, RateLimiter
 from .metrics import Metrics
 from .problems import ProblemError
+from .strict import refuse_twice
 from .workers import Workers
 
 __all__ = ["Admin", "Caller", "Reader", "Service", "Writer", "service_of"]
@@ -49,11 +52,15 @@ class Service:
         self.limiter = RateLimiter(self.limits.rate, self.limits.burst)
         self.metrics = Metrics()
         self.workers = Workers(self.limits.threads, self.limits.queue)
-        self.watchers = Workers(1, 16)
-        """For what looks after the service itself, so that it answers while all others are busy."""
+        self.watchers = Workers(1, 0)
+        """For how far the memory is behind, so that this is told while all others are busy."""
+        self.keepers = Workers(1, 0)
+        """For the keys: a slow look at the memory keeps nobody out."""
         self._open = ApiKey(id="none", tenant=tenant, permissions=("admin",), view=View("no keys"))
         self._callers: dict[ApiKey, Caller] = {}
         self._standing: tuple[float, Standing] | None = None
+        self._look: Future[Standing] | None = None
+        self._refresh: Future[None] | None = None
 
     def caller(self, key: ApiKey | None) -> Caller:
         """Whoever holds a key; without one, whoever asks on this machine."""
@@ -70,17 +77,34 @@ class Service:
     async def standing(self) -> Standing:
         """How far the memory is behind, looked at anew every few seconds at most."""
         known = self._standing
-        if known is None or time.monotonic() - known[0] > _STANDING_SECONDS:
-            found = await self.watchers.run(self.memory.standing)
-            self._standing = known = (time.monotonic(), found)
-        return known[1]
+        if known is not None and time.monotonic() - known[0] <= _STANDING_SECONDS:
+            return known[1]
+        self._look = _shared(self._look, self.watchers, self.memory.standing)
+        found = await asyncio.shield(self._look)
+        self._standing = (time.monotonic(), found)
+        return found
+
+    async def refresh(self, ring: KeyRing) -> None:
+        """Reads the keys anew, once for all who wait for it: a burst of requests must not fill the queue with the same look."""
+        self._refresh = _shared(self._refresh, self.keepers, ring.refresh)
+        await asyncio.shield(self._refresh)
 
     def close(self) -> None:
         """Ends its threads and its look at the keys; the memory is its owner's to close."""
         self.workers.close()
         self.watchers.close()
+        self.keepers.close()
         if self.keys is not None:
             self.keys.close()
+
+
+def _shared(running: Future[T] | None, workers: Workers, call: Callable[[], T]) -> Future[T]:
+    """The call that runs already, or a new one."""
+    if running is not None and not running.done():
+        return running
+    begun = asyncio.ensure_future(workers.run(call))
+    begun.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # whoever waits may have gone away
+    return begun
 
 
 def service_of(request: Request) -> Service:
@@ -91,6 +115,7 @@ def service_of(request: Request) -> Service:
 
 def _with(permission: Permission) -> Callable[[Request], Awaitable[Caller]]:
     async def caller(request: Request) -> Caller:
+        refuse_twice(request)
         found: Caller = request.state.caller
         if not found.key.may(permission):
             raise ProblemError(

@@ -20,11 +20,12 @@ from .fields import Name
 from .parameters import DeleteParameters, ForgetParameters, NoParameters, OperationParameters
 from .problems import FieldProblem, ProblemError, problem_of
 from .service import Admin, Caller, Reader, Service, Writer, service_of
+from .strict import StrictRoute
 from .tracing import correlation_of, span
 
 __all__ = ["router"]
 
-router = APIRouter()
+router = APIRouter(route_class=StrictRoute)
 T = TypeVar("T")
 Nothing = Annotated[NoParameters, Query()]
 Id = Annotated[Name, Path(description="as it was returned")]
