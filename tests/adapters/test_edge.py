@@ -138,3 +138,17 @@ def test_after_a_crash_filling_on_from_next_offset_gives_the_same_hits(tmp_path:
     assert recovered == hits(fresh)
     assert len(recovered) == 500
     fresh.close()
+
+
+def test_around_is_the_nearest_where_no_scores_are_equal(tmp_path: Path) -> None:
+    store = EdgeVectors(tmp_path / "v", DIM, "one/8")
+    store.upsert(SCOPE, "turn", points(0, 100))
+    vector = points(0, 1)[0][2]
+    assert store.around([SCOPE], "turn", vector, 10) == store.search([SCOPE], "turn", vector, 10)
+    assert store.around([SCOPE], "turn", vector, 1000) == store.search([SCOPE], "turn", vector, 1000)
+    assert store.around([], "turn", vector, 10) == store.around([SCOPE], "turn", vector, 0) == []
+    same = [(str(at), at, vector) for at in range(200, 300)]
+    store.upsert(SCOPE, "turn", same)
+    found = store.around([SCOPE], "turn", vector, 50)
+    assert [hit.score for hit in found] == [hit.score for hit in store.search([SCOPE], "turn", vector, 50)]
+    store.close()

@@ -62,3 +62,20 @@ def test_tokens_are_counted(embedder: UseEmbedder) -> None:
     assert embedder.count_tokens("\ud800") > 0
     short = embedder.count_tokens("The budget is 5,000 euros. ")
     assert 800 * short <= embedder.count_tokens("The budget is 5,000 euros. " * 1000) <= 1100 * short
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The budget is 5,000 euros.\n我的预算是五千元。  Noted.",
+        "a \u2581 b\u2581c",
+        "\x85one \x1ctwo\x1d three\u200b four",
+        "x\u3000y z\xa0w \ufdfa \xb4 \ufb01ne",
+        "\u0301x e\u0301 \ufe0f 😀😀 😀",
+        "\u1100 \u1161 한국 어",
+    ],
+)
+def test_the_tokens_of_a_text_are_those_of_the_whole(embedder: UseEmbedder, text: str) -> None:
+    """Words are counted one by one only where that is the same."""
+    whole = len(embedder._loaded()._tokenizer.encode(text, add_bos=False, add_eos=False))
+    assert embedder.count_tokens(text) == embedder.count_tokens(text) == whole

@@ -41,6 +41,8 @@ MAX_QUESTION = 2000
 _MET = 10_000
 _LINE = 1000
 """Characters of a text whose tokens are remembered."""
+_OLD = 10
+"""Past values of one slot for each place in an answer, since some are folded or left out; one slot may have had thousands."""
 _SPARE = 6
 """Turns found beyond those wanted, for those that are folded or left out."""
 
@@ -118,7 +120,7 @@ class Recall:
         past = include_history or question.past
         # A reranker reads more than is shown, else it could only turn round what is chosen already.
         pool = wanted * 2 if reranker is not None else wanted
-        asked = Asked(keys, question, moment, frozenset(kinds), past, pool + min(_SPARE, pool))
+        asked = Asked(keys, question, moment, frozenset(kinds), past, pool + min(_SPARE, pool), old=pool * _OLD)
         gathered = self._gathered(asked, budget)
         choice = choose(gathered, question, order, self._registry, moment, pool, past=past)
         hits = reranked(choice.hits, question.text, reranker, budget)[:wanted]

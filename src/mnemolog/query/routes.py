@@ -27,7 +27,8 @@ T = TypeVar("T")
 
 
 class Asked(NamedTuple):
-    """One question to the routes. `past`: what stood before is asked for too; `turns`: how many of them."""
+    """One question to the routes. `past`: what stood before is asked for too, of each slot the `old` newest values; `turns`:
+    how many of them."""
 
     scopes: list[str]
     question: Question
@@ -35,6 +36,7 @@ class Asked(NamedTuple):
     kinds: Collection[str]
     past: bool
     turns: int
+    old: int = 0
     pending: bool = False
 
 
@@ -111,7 +113,10 @@ class Routes:
 
     def _known(self, asked: Asked) -> _Known:
         facts = {scope: self._facts.of(scope) for scope in asked.scopes}
-        found = [find_slots(known, asked.question, self._registry, asked.now, past=asked.past) for known in facts.values()]
+        found = [
+            find_slots(known, asked.question, self._registry, asked.now, past=asked.past, old=asked.old)
+            for known in facts.values()
+        ]
         hits = [hit for one in found for hit in one.hits]
         if len(found) > 1:
             hits.sort(key=lambda hit: -hit.score)

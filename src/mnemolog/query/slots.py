@@ -44,8 +44,9 @@ class SlotsFound(NamedTuple):
     walks: list[Walk]
 
 
-def find_slots(facts: Facts, question: Question, registry: Registry, now: str, *, past: bool) -> SlotsFound:
-    """The slots that the question asks for, best first, each followed by its history where `past` says so."""
+def find_slots(facts: Facts, question: Question, registry: Registry, now: str, *, past: bool, old: int) -> SlotsFound:
+    """The slots that the question asks for, best first, where `past` says so each followed by what it was before, the `old`
+    newest of it."""
     asked = frozenset(question.terms)
     named = facts.named(asked)
     named += [form.form_id for name in question.names for form in facts.called(name) if form.form_id not in named]
@@ -92,7 +93,7 @@ def find_slots(facts: Facts, question: Question, registry: Registry, now: str, *
         key = (standing.form.form_id, standing.slot.slot)
         if past and key not in told:
             told.add(key)
-            hits += history_hits(facts, *key, registry, question.lang, score * 0.999)
+            hits += history_hits(facts, *key, registry, question.lang, score * 0.999, old)
     return SlotsFound(sorted(hits, key=lambda hit: -hit.score), starts, walks)
 
 
@@ -130,9 +131,9 @@ def _by_themselves(
     return found
 
 
-def history_hits(facts: Facts, form_id: str, slot: str, registry: Registry, lang: str, score: float) -> list[Hit]:
-    """What a slot was before, the newest first, each marked with when it ended. (A `retired` version only says that the one
-    before it ended: it is no value of its own.)"""
+def history_hits(facts: Facts, form_id: str, slot: str, registry: Registry, lang: str, score: float, most: int) -> list[Hit]:
+    """What a slot was before: the `most` newest, the newest first, each marked with when it ended. (A `retired` version only
+    says that the one before it ended: it is no value of its own.)"""
     form = facts.by_id.get(form_id)
     if form is None:
         return []
@@ -141,7 +142,7 @@ def history_hits(facts: Facts, form_id: str, slot: str, registry: Registry, lang
         for version in facts.history_of(form_id, slot)
         if not version.current and version.status not in ("scheduled", "retired") and version.value is not None
     ]
-    return [_old_hit(form, version, score, registry, lang) for version in reversed(old)]
+    return [_old_hit(form, version, score, registry, lang) for version in old[: -most - 1 : -1]]
 
 
 def _by_words(asked: frozenset[str], facts: Facts) -> dict[int, float]:

@@ -3,8 +3,11 @@ embedded alone or among others (to 1e-6 per component, measured; vectors take no
 
 from __future__ import annotations
 
+import re
 import threading
+import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,11 @@ MAX_CHARS = 4000
 to everything and nothing."""
 _BATCH = 64
 _PIECE = 20_000
+_WORDS = re.compile(r"[^ \n\t\r]+")
+_WORD = 200
+"""Characters of a word whose tokens are remembered."""
+_SPACE = "\u2581"
+"""What the tokenizer writes for a space."""
 
 
 class UseEmbedder:
@@ -28,6 +36,7 @@ class UseEmbedder:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._model: Any = None
+        self._of_word = lru_cache(maxsize=32_768)(self._count_word)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(len(texts), 512) float32, each row of length 1; an empty text has a vector too, near to nothing."""
@@ -42,14 +51,20 @@ class UseEmbedder:
 
     def count_tokens(self, text: str) -> int:
         """SentencePiece tokens of the text, without the marks for beginning and end."""
-        if not text.strip():
-            return 0
-        tokenizer = self._loaded()._tokenizer
+        # No token reaches across a space, so a text has as many as its words have, and most words come again.
+        words = [self._of_word(word) for word in _WORDS.findall(text)]
+        whole = sum(count for count in words if count is not None)
         # In pieces, so that memory stays level; each cut adds at most one token.
-        return sum(
-            len(tokenizer.encode(_clean(text[start : start + _PIECE]), add_bos=False, add_eos=False))
-            for start in range(0, len(text), _PIECE)
-        )
+        return whole if None not in words else sum(self._tokens(text[at : at + _PIECE]) for at in range(0, len(text), _PIECE))
+
+    def _tokens(self, text: str) -> int:
+        return len(self._loaded()._tokenizer.encode(_clean(text), add_bos=False, add_eos=False)) if text.strip() else 0
+
+    def _count_word(self, word: str) -> int | None:
+        """None for what may become several words, or none, or part of the one before, once it is normalised."""
+        normal = unicodedata.normalize("NFKC", word)
+        plain = word.isprintable() and _SPACE not in word and not unicodedata.combining(word[0])
+        return self._tokens(word) if plain and len(word) <= _WORD and len(normal.split()) == 1 and " " not in normal else None
 
     def _loaded(self) -> Any:
         if self._model is None:
