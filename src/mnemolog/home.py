@@ -30,7 +30,7 @@ from .projections.projector import Projector
 from .projections.store import Store
 from .schemas.access import Sight
 from .schemas.envelope import Envelope
-from .schemas.errors import Busy, Closed, InvalidInput, Lagging, MnemologError, UnknownLog
+from .schemas.errors import Busy, Closed, InvalidInput, Lagging, MnemologError, ReadOnly, UnknownLog
 from .schemas.events import CHANGES, DYNAMICS, OBSERVATIONS, SUMMARIES, decode
 from .schemas.registry import Registry
 from .schemas.scope import Scope
@@ -359,7 +359,7 @@ def _follow(home: weakref.ref[Home], stop: threading.Event) -> None:
             return
         try:
             seen = alive.background_step(seen)
-        except Closed:
+        except (Closed, ReadOnly):
             return
         except MnemologError as error:
             # Readers meet the same error and are told; here it is tried again, more slowly.

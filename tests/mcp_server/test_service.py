@@ -168,3 +168,13 @@ def test_the_limits_of_the_service_hold_here_too(speak: Callable[..., Spoken]) -
     ana = speak(subjects=("user:ana",)).begin()
     large = ana.post("tools/call", {"name": "remember", "arguments": {"text": "x" * 300_000}})
     assert large.status_code == 413
+
+
+def test_a_question_without_end_is_refused(speak: Callable[..., Spoken]) -> None:
+    spoken = speak(subjects=["user:1"]).begin()
+    for tool in ("recall", "context"):
+        answer = spoken.call(tool, query="q" * 100_001)
+        assert answer["isError"]
+        assert "query" in answer["content"][0]["text"]
+    asked = {"name": "with-memory", "arguments": {"message": "q" * 100_001}}
+    assert "message" in spoken.result("prompts/get", asked)["error"]["message"]

@@ -14,6 +14,7 @@ from ...schemas.errors import MnemologError
 from ...schemas.scope import check_name
 from .mcp_asker import Asker, Run, agent_of
 from .mcp_asker import Context as Request
+from .mcp_shapes import MAX_QUERY
 from .problems import UNAVAILABLE, is_inside
 from .workers import Overloaded
 
@@ -81,6 +82,8 @@ async def get_prompt(who: Asker, request: Request, run: Run, name: str, argument
     if set(arguments) != known or not arguments["message"].strip():
         raise MCPError(types.INVALID_PARAMS, f"{_PROMPT} takes: {', '.join(sorted(known))}")
     message = arguments["message"]
+    if len(message) > MAX_QUERY:
+        raise MCPError(types.INVALID_PARAMS, f"message: is longer than {MAX_QUERY:,} characters")
     text = await _known(who, request, run, who.subject or arguments["subject"], message)
     content = types.TextContent(type="text", text=f"{text}\n\n{message}" if text else message)
     return types.GetPromptResult(description="Ask with memory", messages=[types.PromptMessage(role="user", content=content)])

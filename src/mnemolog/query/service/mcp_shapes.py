@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 __all__ = [
+    "MAX_QUERY",
     "Answered",
     "ConfirmArguments",
     "ContextArguments",
@@ -28,6 +29,8 @@ __all__ = [
     "object_schema",
 ]
 
+MAX_QUERY = 100_000
+"""Characters, as over HTTP: a longer question would hold a thread for minutes."""
 SUBJECT = {
     "type": "string",
     "minLength": 1,
@@ -69,6 +72,7 @@ class RecallArguments(_Arguments, frozen=True, kw_only=True):
         _said(
             "The question in plain words, with the names and times in it: 'Where did Ana work last year?'",
             min_length=1,
+            max_length=MAX_QUERY,
         ),
     ]
     limit: Annotated[int, _said("At most so many memories. Default: by the kind of question.", ge=1, le=100)] | None = None
@@ -76,7 +80,7 @@ class RecallArguments(_Arguments, frozen=True, kw_only=True):
 
 
 class ContextArguments(_Arguments, frozen=True, kw_only=True):
-    query: Annotated[str, _said("The user's message, or the task at hand, in plain words.", min_length=1)]
+    query: Annotated[str, _said("The user's message, or the task at hand, in plain words.", min_length=1, max_length=MAX_QUERY)]
     budget: Annotated[int, _said("The longest text that may come back, in tokens.", ge=50, le=32_000)] = 2000
 
 
