@@ -112,6 +112,10 @@ class Facts:
         """The Forms of that name or key, other than the user's own."""
         return self._by_name.get(normal_text(name), [])
 
+    def histories_of(self, slots: Collection[tuple[str, str]]) -> list[VersionView]:
+        """The versions of these slots, in the order of `versions`."""
+        return [version for place, history in self._histories.items() if place in slots for version in history]
+
     def history_of(self, form_id: str, slot: str) -> list[VersionView]:
         """The versions of a slot, in order of validity."""
         return self._histories.get((form_id, slot), [])

@@ -4,7 +4,8 @@ saying so."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 
 from ..processors.core.text import terms
 from ..schemas.observations import Evidence
@@ -84,22 +85,24 @@ def changes(
     sheets: Sequence[Sheet], wanted: Collection[tuple[str, str]], events: Sequence[Hit], voice: Voice
 ) -> list[ContextLine]:
     """What replaced what, when and why, of the slots asked for, and what happened in the time asked about; oldest first."""
-    lines: list[ContextLine] = []
+    # Only those that are told are put into words: a slot may have changed thousands of times.
+    found: list[tuple[str, Callable[[], ContextLine]]] = []
     told: set[tuple[str, str, str]] = set()
     for sheet in sheets:
-        for version in sheet.facts.versions:
+        for version in sheet.facts.histories_of(wanted):
             form = sheet.facts.by_id.get(version.form_id)
-            if form is None or (version.form_id, version.slot) not in wanted or not _is_change(version, sheet):
+            if form is None or not _is_change(version, sheet):
                 continue
-            told.update((version.form_id, version.slot, piece.turn_id) for piece in version.evidence)
-            lines.append(_change_line(form, version, sheet, voice))
-    lines += [
-        _event_line(hit, sheets, voice)
+            if events:
+                told.update((version.form_id, version.slot, piece.turn_id) for piece in version.evidence)
+            found.append((version.valid_from, partial(_change_line, form, version, sheet, voice)))
+    found += [
+        (hit.occurred_at, partial(_event_line, hit, sheets, voice))
         for hit in events
         if not any((hit.form_id, hit.slot, one) in told for one in hit.event_ids)
     ]
-    lines.sort(key=lambda line: line.occurred_at)
-    return lines[-_MAX_CHANGES:]
+    found.sort(key=lambda one: one[0])
+    return [line() for _, line in found[-_MAX_CHANGES:]]
 
 
 def _is_change(version: VersionView, sheet: Sheet) -> bool:
