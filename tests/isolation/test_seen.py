@@ -14,6 +14,7 @@ from mnemolog.schemas.errors import InvalidInput, NotAllowed, NotFound, UnknownF
 from mnemolog.schemas.events import make
 from mnemolog.schemas.inputs import ErasureRequested
 from mnemolog.schemas.scope import Scope
+from mnemolog.schemas.tokens import inbox_token
 
 MAIL = View("mail", sources=["mail"])
 PEOPLE = View("people", form_types=["person"])
@@ -143,6 +144,17 @@ def test_writing_stays_inside(memory: Memory) -> None:
 def _erasure() -> Envelope:
     time = "2026-03-02T09:00:00.000000Z"
     return make(ErasureRequested(), scope=Scope("default", "user:1"), event_id="e", time=time, source="mail")
+
+
+def test_no_token_leads_to_what_others_wrote(memory: Memory) -> None:
+    receipt = memory.add("I live in Lisbon.", user_id=1, id="mine")
+    memory.add("I live in Rome.", user_id=2, id="theirs")
+    theirs = inbox_token(Scope("default", "user:2"), "mnemolog", "theirs")
+    seen = memory.seen_by(View("one", subjects=["user:1"]))
+    for token in (theirs, f"{receipt.position},{theirs}", f"{receipt.position},{theirs},{receipt.position}"):
+        with pytest.raises(NotAllowed):
+            seen.wait(token)
+    seen.wait(receipt.position)
 
 
 def test_views_on_views_only_narrow(memory: Memory) -> None:

@@ -147,10 +147,11 @@ class SeenHome:
         return self.inner.catch_up(scope, wait=wait, index=index, progress=progress)
 
     def wait_for(self, token: str, timeout: float | None) -> None:
-        named = parse_token(token)
-        if isinstance(named, InboxToken):
-            self.sight.check(named.scope)
-            self.sight.check_source(named.source)
+        for part in token.split(","):  # servers give one token for several inputs
+            named = parse_token(part)
+            if isinstance(named, InboxToken):
+                self.sight.check(named.scope)
+                self.sight.check_source(named.source)
         self.inner.wait_for(token, timeout)
 
     def store_of(self, scope: Scope | str) -> ReadModels:
