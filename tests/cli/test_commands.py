@@ -83,7 +83,7 @@ def test_text_from_stdin(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"caf\xe9")))
     assert shell("add", "-") == Exit.USAGE
     assert "TEXT: is not UTF-8: byte 0xE9 at byte 3" in shell.err
-    assert "我住在厦门。" in [hit["text"] for hit in shell.json("search", "厦门")]
+    assert "用户：家：厦门" in [hit["text"] for hit in shell.json("search", "厦门")]
 
 
 def test_history_of_a_change(shell: Shell) -> None:
@@ -287,7 +287,7 @@ def test_utf8_in_a_c_locale_and_options_before_the_command(tmp_path: Path) -> No
     added = run("add", "我住在厦门。", "--id", "t1")
     assert added.returncode == 0, added.stderr
     found = run("search", "厦门", "--json")
-    assert "我住在厦门。" in [hit["text"] for hit in json.loads(found.stdout.decode("utf-8"))]
+    assert "用户：家：厦门" in [hit["text"] for hit in json.loads(found.stdout.decode("utf-8"))]
     assert b"\\u" not in found.stdout
     assert (tmp_path / "家").is_dir()
 

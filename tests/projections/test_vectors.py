@@ -20,6 +20,7 @@ from mnemolog.adapters.vectors.qdrant import QdrantVectors
 from mnemolog.adapters.vectors.scan import ScanVectors
 from mnemolog.processors.core.ports import VectorStore
 from mnemolog.projections.parked import Parked, note_parked
+from mnemolog.projections.live import LiveReader
 from mnemolog.projections.projector import DecidedInput, Projector
 from mnemolog.projections.store import Store
 from mnemolog.projections.vectors import FLUSH_EVERY, TURN, VectorIndexer, read_points
@@ -277,7 +278,7 @@ def test_what_is_hidden_after_it_was_indexed_is_no_answer(
         vectors = ScanVectors(embedder.dim, partial(read_points, opened(), embedder.name))
     indexer = VectorIndexer(opened(), embedder, ScanVectors(embedder.dim) if kind == "scan" else vectors)
     fill(indexer)
-    recall = Recall(opened(), embedder, vectors)
+    recall = Recall(LiveReader(opened(), MemoryLog()), embedder, vectors)
     question = "secret number cinnamon"
     assert "secret" in recall.search([SCOPE], question, limit=5, kinds=["turn"])[0].text
     for number in range(40):
@@ -286,7 +287,7 @@ def test_what_is_hidden_after_it_was_indexed_is_no_answer(
         )
     project(Projector(store), writer.items[42:])
     fill(indexer)
-    for answering in (recall, Recall(opened(), embedder, vectors)):
+    for answering in (recall, Recall(LiveReader(opened(), MemoryLog()), embedder, vectors)):
         texts = [hit.text for hit in answering.search([SCOPE], question, limit=5, kinds=["turn"])]
         assert texts == ["Breakfast was porridge with cinnamon.", "The train leaves at noon."]
     writer.add(ch.Hidden(target="scope"), data=ErasureRequested())
@@ -319,7 +320,7 @@ def test_a_rebuild_leaves_the_index_right(embedder: CountingEmbedder, tmp_path: 
         assert index.next_offset == 60
         assert set(before) | {str(number) for number in range(40, 60)} == set(nearest(index, "word3 词4", 100))
         assert len(embedder.embedded) == 60
-        found = Recall(beside, embedder, index).search([SCOPE], "word1", limit=50, kinds=["turn"])
+        found = Recall(LiveReader(beside, log), embedder, index).search([SCOPE], "word1", limit=50, kinds=["turn"])
         assert "word1 word1 词1" not in [hit.text for hit in found]
         assert len(found) == 39
     client.close()

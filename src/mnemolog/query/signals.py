@@ -32,7 +32,7 @@ SIGNALS = (
     "told",
     "asks",
 )
-WEIGHTS: tuple[float, ...] = (0.63, 0.85, 0.2, 0.15, 1.94, 2.37, 1.75, 2.85, -2.4)
+WEIGHTS: tuple[float, ...] = (0.63, 0.85, 0.22, 0.15, 1.94, 2.37, 1.75, 2.85, -2.4)
 """Fitted by `benchmarks/fit_weights.py` on LongMemEval's tuning half and the conversations in `benchmarks/conversations`, and
 rounded. The fit gives all weight of words to the neighbours; that a turn's own words get the larger part costs nothing there,
 and what is looked for by an exact name or number is then the turn that holds it."""
