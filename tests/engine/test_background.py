@@ -35,8 +35,7 @@ def test_what_becomes_due_takes_effect_for_readers_that_do_not_wait(tmp_path: Pa
 @pytest.mark.parametrize("ask", ["read", "stand"])
 def test_what_an_earlier_process_left_is_seen_to(tmp_path: Path, ask: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch, Memory(tmp_path / "home", embedder=False) as memory:
-        patch.setattr(home, "IDLE", 3600)  # it ends before it has processed anything
-        patch.setattr(type(memory._home), "background_step", lambda _home, seen: seen)
+        patch.setattr(home.Home, "background_step", lambda _home, seen: seen)  # it ends before anything is processed
         memory.add("I live in Lisbon.", user_id=1)
     with Memory(tmp_path / "home", embedder=False) as memory:
         asked = (lambda: memory.forms(user_id=1, wait=False).behind) if ask == "read" else (lambda: memory.standing().behind)
@@ -50,7 +49,7 @@ def test_a_failure_that_nothing_foresaw_ends_no_background(
 ) -> None:
     monkeypatch.setattr(home, "TRY_AGAIN", 0.01)
     with Memory(tmp_path / "home", embedder=False) as memory:
-        step = type(memory._home).background_step
+        step = home.Home.background_step
         failures = iter([MemoryError("once"), RuntimeError("twice")])
 
         def stumbling(self: home.Home, seen: int) -> int:
@@ -58,7 +57,7 @@ def test_a_failure_that_nothing_foresaw_ends_no_background(
                 raise failure
             return step(self, seen)
 
-        monkeypatch.setattr(type(memory._home), "background_step", stumbling)
+        monkeypatch.setattr(home.Home, "background_step", stumbling)
         memory.add("I live in Lisbon.", user_id=1)
         assert eventually(lambda: homes(memory) == ["Lisbon"])
     assert [record.message for record in caplog.records if "trying again" in record.message] != []
@@ -66,13 +65,14 @@ def test_a_failure_that_nothing_foresaw_ends_no_background(
 
 def test_an_error_of_the_database_tells_nothing_of_what_was_said(tmp_path: Path) -> None:
     import sqlalchemy as sa
+    from sqlalchemy.exc import DBAPIError
 
     from mnemolog.projections.dialect import Database
 
     for target in (":memory:", tmp_path / "x.db"):
         database = Database(target)
         try:
-            with pytest.raises(sa.exc.DBAPIError) as caught, database.engine.connect() as connection:
+            with pytest.raises(DBAPIError) as caught, database.engine.connect() as connection:
                 connection.execute(sa.text("INSERT INTO nowhere VALUES (:said)"), {"said": "The pin is 1234."})
             assert "1234" not in str(caught.value)
         finally:
