@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mnemolog import Memory, Servers
 from mnemolog.adapters.embedders.use import UseEmbedder
 from mnemolog.adapters.kafka.client import Outgoing
+from mnemolog.adapters.kafka.log import PartitionLog
 from mnemolog.processors.core.ports import Embedder
 from mnemolog.processors.pipeline.installation import Installation
 from mnemolog.projections.dialect import Database
@@ -35,6 +36,7 @@ from mnemolog.schemas.errors import (
     UnknownLog,
 )
 from mnemolog.schemas.events import DYNAMICS, INBOX
+from mnemolog.schemas.scope import Scope
 from mnemolog.schemas.tokens import inbox_token, position_token
 from support.events import OTHER, SCOPE, START, turn
 from support.pipeline import Running
@@ -96,6 +98,31 @@ class Letters:
 
     def count_tokens(self, text: str) -> int:
         return len(text.split())
+
+
+# -- what became of it --------------------------------------------------------------------------------------------------
+
+
+def test_an_input_that_is_taken_in_while_it_is_looked_for_is_not_unknown(
+    servers: Servers, installation: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = installation.of(SCOPE).log
+    look = PartitionLog.position_of
+
+    def taken_in_behind_the_look(self: PartitionLog, scope: Scope, source: str, event_id: str) -> Position | None:
+        found = look(self, scope, source, event_id)
+        with Running(installation, stages=["ingest"]):
+            while True:
+                with log.index.reading() as view:
+                    if view.next_offset(INBOX) == log.end(INBOX):
+                        return found
+
+    with opened(servers) as memory:
+        receipt = memory.add("I live in Lisbon.", user_id="1")
+        with monkeypatch.context() as patch:
+            patch.setattr(PartitionLog, "position_of", taken_in_behind_the_look)
+            assert memory.operation(receipt.ids[0], user_id="1").status == "waiting"
+        assert log.position_of(SCOPE, "mnemolog", receipt.ids[0]) is not None
 
 
 # -- waiting -----------------------------------------------------------------------------------------------------------

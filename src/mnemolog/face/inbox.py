@@ -201,10 +201,11 @@ class Inbox:
         key = str(scope), source, event_id
         awaited = self._awaited(key)
         partition, log = awaited.partition, awaited.partition.log
+        # This first: what is taken in meanwhile is known by the time it is looked for.
+        with log.index.reading() as view:
+            taken = view.next_offset(INBOX)
         position = log.position_of(scope, source, event_id)
         if position is None:
-            with log.index.reading() as view:
-                taken = view.next_offset(INBOX)
             if taken < awaited.end:
                 return waiting(event_id, source, "in the inbox, to be taken in")
             found = self._letter(partition, key)
