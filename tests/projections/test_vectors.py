@@ -19,8 +19,8 @@ from mnemolog.adapters.vectors.edge import EdgeVectors
 from mnemolog.adapters.vectors.qdrant import QdrantVectors
 from mnemolog.adapters.vectors.scan import ScanVectors
 from mnemolog.processors.core.ports import VectorStore
-from mnemolog.projections.parked import Parked, note_parked
 from mnemolog.projections.live import LiveReader
+from mnemolog.projections.parked import Parked, note_parked
 from mnemolog.projections.projector import DecidedInput, Projector
 from mnemolog.projections.store import Store
 from mnemolog.projections.vectors import FLUSH_EVERY, TURN, VectorIndexer, read_points

@@ -160,3 +160,32 @@ def test_an_overview_is_of_a_stretch_of_time(text: str, overview: bool) -> None:
 @pytest.mark.parametrize("text", ["yesterday", "next week", "last year", "in the last 999 years", "过去十年", "tomorrow"])
 def test_the_ends_of_time(now: str, text: str) -> None:
     understand(text, REGISTRY, now)
+
+
+@pytest.mark.parametrize(
+    ("question", "slot"),
+    [
+        ("Where do I live?", "home"),
+        ("Where is Jack living these days?", "home"),
+        ("我现在住在哪里？", "home"),
+        ("Where am I from?", "origin"),
+        ("Where does she work?", "employer"),
+        ("我在哪家公司上班？", "employer"),
+        ("What does my sister do for a living?", "job"),
+        ("How old is Nora?", "age"),
+        ("When was I born?", "birthday"),
+        ("What can't I eat?", "allergies"),
+        ("我不能吃什么？", "diet"),
+        ("How tall is he?", "height"),
+    ],
+)
+def test_a_slot_is_asked_for_without_its_name(question: str, slot: str) -> None:
+    assert ("person", slot) in understand(question, REGISTRY, NOW).slots
+
+
+@pytest.mark.parametrize(
+    "question", ["Where did I leave my keys?", "What did we decide?", "我们决定了什么？", "Who wrote the report?"]
+)
+def test_other_questions_ask_for_no_such_slot(question: str) -> None:
+    asked = {slot for _, slot in understand(question, REGISTRY, NOW).slots}
+    assert not asked & {"home", "origin", "employer", "job", "age", "birthday", "diet", "allergies", "height", "weight"}

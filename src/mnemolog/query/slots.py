@@ -24,6 +24,8 @@ __all__ = ["SlotsFound", "find_slots", "history_hits"]
 
 _NAMED_BY_ALIAS = 1.0
 _NAMED_BY_FORM = 0.5
+_MEANT_BY_ME = 1.25
+"""More than all the words of the question in somebody else's slot."""
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|we|us|our)\b|我|咱", re.IGNORECASE)
 _ENOUGH = 0.6
 _PER_STEP = 0.9
@@ -72,7 +74,9 @@ def find_slots(facts: Facts, question: Question, registry: Registry, now: str, *
         if form.form_type in types and step is None and form.form_id not in is_named and not (form.key == "self" and own):
             continue
         alias, words = _NAMED_BY_ALIAS if at in by_alias else 0.0, by_words.get(at, 0.0)
-        name = _NAMED_BY_FORM if form.form_id in is_named else 0.0
+        # "Where do I live?" means the user, not everybody whose home is known.
+        meant_me = own and not is_named and form.key == "self" and alias > 0
+        name = _MEANT_BY_ME if meant_me else _NAMED_BY_FORM if form.form_id in is_named else 0.0
         score = alias + name + words
         enough = score >= _ENOUGH and (alias or words >= _ENOUGH or (name and words))
         if not enough and (step is None or not words):

@@ -13,6 +13,7 @@ from ..processors.core.text import query_terms, terms
 from ..processors.core.values import detect_lang
 from ..schemas.registry import LANGUAGES, Registry
 from ..schemas.values import normal_text
+from .asking import asked_slots
 from .names import find_names
 from .periods import Period, find_period
 
@@ -36,7 +37,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     terms: list[str]
     """What to look for, without words that only ask."""
     slots: list[tuple[str, str]] = []
-    """(form type, slot) that its words name by an alias, in any language."""
+    """(form type, slot) that its words name by an alias, in any language, or ask for in other words ("where do I live?")."""
     names: list[str] = []
     """What it quotes, or writes like a name; Forms are found by their names whether they stand here or not."""
     period: Period | None = None
@@ -102,7 +103,7 @@ def understand(text: str, registry: Registry, now: str, utc_offset: int = 0) -> 
     """Reads a question that is asked at `now` (fixed UTC form)."""
     lang: Literal["en", "zh"] = "zh" if detect_lang(text) == "zh" else "en"
     looked_for = query_terms(text)
-    slots = _named_slots(text, registry)
+    slots = sorted({*_named_slots(text, registry), *asked_slots(text, registry)})
     period = find_period(text, now, utc_offset)
     past = _PAST.search(text) is not None
     return Question(
