@@ -140,6 +140,7 @@ def test_the_most_worth_comes_first_and_no_more_than_asked_for(memory: Memory) -
 
 
 def test_nothing_is_recorded(memory: Memory) -> None:
+    memory.process()
     before = memory.stats()
     first = asked(memory, "I live in Rome.")
     assert asked(memory, "I live in Rome.") == first
