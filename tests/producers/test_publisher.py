@@ -231,13 +231,13 @@ def test_a_broker_that_stops_answering_fails_each_turn_in_time_and_a_retry_is_th
     async def run() -> None:
         broker = Broker(monkeypatch)
         loop = asyncio.get_running_loop()
-        async with publish(timeout=1.0, buffer=3) as publisher:
+        async with publish(timeout=4.0, buffer=3) as publisher:
             await publisher.publish("before", user_id=1)
             broker.takes.clear()
             begun = loop.time()
             tries = [asyncio.create_task(publisher.publish("hello", user_id=n, id=f"m{n}")) for n in range(6)]
             errors = await asyncio.gather(*tries, return_exceptions=True)
-            assert loop.time() - begun < 20
+            assert loop.time() - begun < 60
             assert [type(error) for error in errors] == [Unavailable] * 6
             assert "publish it again with the same id" in str(errors[0])
             broker.takes.set()
