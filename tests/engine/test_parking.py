@@ -316,7 +316,7 @@ def test_what_is_hidden_is_not_shown_to_an_extractor_again(tmp_path: Path) -> No
         rig = sqlite_rig(tmp_path / f"{size}.db", extractor)
         with batches_of(size), Memory(embedder=False) as writer:
             home_of(writer).log.close()
-            home_of(writer).log = rig.log
+            home_of(writer).log = rig.log  # type: ignore[assignment]
             for number, place in enumerate(["Lisbon", "Rome"]):
                 writer.add(f"I live in {place}.", subject="user:ana", tenant="acme", id=str(number))
             rig.engine.process()

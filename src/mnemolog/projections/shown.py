@@ -77,7 +77,7 @@ class Shown:
         return sa.select(row).where(row.c.scope_id == SCOPE, row.c.position.in_(offsets), *self.turns_seen)
 
     @cached_property
-    def turns_after(self) -> sa.Select[Any]:
+    def turns_after(self) -> sa.Select[*tuple[Any, ...]]:
         """What a keyword index is filled from, of the turns behind `after` that are seen, in order."""
         c = self._t.turns.c
         return (

@@ -83,7 +83,7 @@ class Store(StoreBase, ReadModels):
 
 
 @lru_cache(maxsize=16)
-def _due(t: Tables, of_scope: bool) -> sa.Select[Any]:
+def _due(t: Tables, of_scope: bool) -> sa.Select[*tuple[Any, ...]]:
     """Deadlines at or before `now`, of scope number `number`; made once, since every read asks."""
     d = t.deadlines
     query = (

@@ -106,7 +106,7 @@ class VectorIndexer:
 
 
 @lru_cache(maxsize=8)
-def _turns_from(t: Tables) -> sa.Select[Any]:
+def _turns_from(t: Tables) -> sa.Select[*tuple[Any, ...]]:
     """A batch of turns from dynamics offset `next` on; made once, since every question asks whether there are new ones."""
     c = t.turns.c
     return (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -86,8 +88,9 @@ def wrapped(block: str) -> str:
 
 
 @pytest.mark.parametrize("change", [flattened, quoted, indented, escaped, nested, translated, windows_lines, wrapped, str])
-def test_a_block_that_was_changed_on_its_way_states_nothing_and_the_user_is_still_heard(change: object) -> None:
-    assert callable(change)
+def test_a_block_that_was_changed_on_its_way_states_nothing_and_the_user_is_still_heard(
+    change: Callable[[str], str],
+) -> None:
     changed = change(BLOCK)
     assert facts(changed) == []
     assert facts(f"{changed}\n\nI am vegetarian.") == ["diet=vegetarian"]
@@ -95,8 +98,9 @@ def test_a_block_that_was_changed_on_its_way_states_nothing_and_the_user_is_stil
 
 
 @pytest.mark.parametrize("change", [flattened, quoted, indented, windows_lines, wrapped, str])
-def test_lines_without_the_markers_state_nothing(change: object) -> None:
-    assert callable(change)
+def test_lines_without_the_markers_state_nothing(
+    change: Callable[[str], str],
+) -> None:
     lines = "\n".join(BLOCK.splitlines()[1:-1])
     assert facts(change(lines)) == []
     assert facts(f"{change(lines)}\n\nI am vegetarian.") == ["diet=vegetarian"]
