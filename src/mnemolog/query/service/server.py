@@ -8,6 +8,7 @@ import contextlib
 import ipaddress
 import signal
 import socket
+import sys
 from collections.abc import Callable
 from types import FrameType
 
@@ -19,6 +20,7 @@ __all__ = ["DEFAULT_PORT", "is_loopback", "serve"]
 DEFAULT_PORT = 8420
 _IDLE_SECONDS = 30
 """So long a connection may be idle between two requests."""
+_SWITCH_SECONDS = 0.001
 
 
 class _Server(uvicorn.Server):
@@ -57,6 +59,8 @@ def serve(app: ASGIApp, *, host: str, port: int, grace: float, ready: Callable[[
         timeout_graceful_shutdown=max(round(grace), 1),
     )
     server = _Server(config, ready)
+    # Turns are processed in this process, too: an answer waits for that work a millisecond at a time, not five.
+    sys.setswitchinterval(_SWITCH_SECONDS)
     with contextlib.suppress(KeyboardInterrupt, SystemExit):
         asyncio.run(server.serve())
     return server.started
