@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
+    from mnemolog import Memory
     from support.services import Services
 
 # Nothing here depends on time: a slow machine must not fail a test, so there are no deadlines.
@@ -115,3 +116,20 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         reporter.write_line(f"not run, but MNEMOLOG_NO_SKIPS is set: {report.nodeid}", red=True)
     if skipped and exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.fixture(params=["folder", "servers"])
+def anywhere(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
+    """A memory in a folder, and one on servers with all workers running."""
+    from mnemolog import Memory, Servers
+
+    if request.param == "folder":
+        with Memory(tmp_path / "home", embedder=False) as opened:
+            yield opened
+        return
+    from support.pipeline import running
+
+    services, prefix = request.getfixturevalue("services"), request.getfixturevalue("prefix")
+    servers = Servers(kafka=services.kafka, database=services.database, prefix=prefix, partitions=2)
+    with running(servers), Memory(servers=servers, embedder=False) as opened:
+        yield opened

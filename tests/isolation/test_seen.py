@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mnemolog import Memory, Servers, View
+from mnemolog import Memory, View
 from mnemolog.schemas.envelope import Envelope
 from mnemolog.schemas.errors import InvalidInput, NotAllowed, NotFound, UnknownFormType
 from mnemolog.schemas.events import make
@@ -18,20 +18,6 @@ from mnemolog.schemas.tokens import inbox_token
 
 MAIL = View("mail", sources=["mail"])
 PEOPLE = View("people", form_types=["person"])
-
-
-@pytest.fixture(params=["folder", "servers"])
-def anywhere(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
-    if request.param == "folder":
-        with Memory(tmp_path / "home", embedder=False) as opened:
-            yield opened
-        return
-    from support.pipeline import running
-
-    services, prefix = request.getfixturevalue("services"), request.getfixturevalue("prefix")
-    servers = Servers(kafka=services.kafka, database=services.database, prefix=prefix, partitions=2)
-    with running(servers), Memory(servers=servers, embedder=False) as opened:
-        yield opened
 
 
 @pytest.fixture

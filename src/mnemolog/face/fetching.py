@@ -79,7 +79,7 @@ class Fetching(Face):
         if one.kind == "turn":
             return _turn(store, scope, text, *one.parts, now=now)
         if one.kind == "event":
-            return _event(store, scope, text, one.parts[0])
+            return _event(store, scope, one.parts[0])
         return _summary(store, scope, text, one.parts[0])
 
     def _slot(self, store: ReadModels, scope: Scope, text: str, form_id: str, slot: str, number: str) -> Hit | None:
@@ -161,31 +161,11 @@ def _turn(store: ReadModels, scope: Scope, text: str, source: str, event_id: str
     )
 
 
-def _event(store: ReadModels, scope: Scope, text: str, entry_id: str) -> Hit | None:
-    from ..query.hits import Hit
+def _event(store: ReadModels, scope: Scope, entry_id: str) -> Hit | None:
+    from ..query.events import event_hit
 
     entry = store.entry(scope, entry_id)
-    if entry is None:
-        return None
-    return Hit(
-        kind="event",
-        id=text,
-        text=entry.text,
-        score=1.0,
-        scope=str(scope),
-        event_ids=list(dict.fromkeys([piece.turn_id for piece in entry.evidence] or [entry.input_id])),
-        occurred_at=entry.occurred_at,
-        status="happened",
-        confidence=1.0,
-        routes=["id"],
-        session=entry.session,
-        speaker=entry.actor,
-        quote=entry.evidence[0].quote if entry.evidence else "",
-        form_id=entry.form_id,
-        slot=entry.slot,
-        before=entry.before,
-        cause=entry.cause,
-    )
+    return None if entry is None else event_hit(str(scope), entry, text=entry.text, score=1.0, route="id", why={})
 
 
 def _summary(store: ReadModels, scope: Scope, text: str, week: str) -> Hit | None:

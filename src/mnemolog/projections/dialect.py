@@ -47,6 +47,18 @@ class Database:
     write, and all databases of one URL in a process share its connections.
     """
 
+    @classmethod
+    def with_tables(cls, target: Path | str, metadata: sa.MetaData, *, schema: str | None = None) -> Database:
+        """One that has these tables: they are made where they are not there."""
+        database = cls(target, schema=schema)
+        try:
+            with database.writing() as connection:
+                metadata.create_all(connection)
+        except BaseException:
+            database.close()
+            raise
+        return database
+
     def __init__(self, target: Path | str, *, schema: str | None = None, durable: bool = True) -> None:
         self.target = target
         self.path: Path | None = None

@@ -3,6 +3,7 @@ every read names its scope, nothing hidden is returned, and nothing that the rea
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from itertools import zip_longest
@@ -29,7 +30,7 @@ TurnRow = tuple[int, str, str, str, str, str, str]
 """(offset, event id, session, speaker, role, occurred_at, terms)."""
 
 
-class ReadModels:
+class ReadModels(ABC):
     """Reads scopes, whole or as `sight` lets them be seen. Every method takes a Scope or its text `tenant/subject`; an unknown
     scope is an empty one."""
 
@@ -38,22 +39,22 @@ class ReadModels:
         """What is seen; None for everything."""
         return None
 
+    @abstractmethod
     def reading(self, version: int | None = None) -> AbstractContextManager[tuple[sa.Connection, Tables]]:
         """One snapshot of the live tables."""
-        raise NotImplementedError
 
+    @abstractmethod
     def snapshot(self) -> AbstractContextManager[None]:
         """All reads of this thread inside it see one state."""
-        raise NotImplementedError
 
+    @abstractmethod
     def scope_number(self, connection: sa.Connection, scope: Scope | str) -> int:
         """The number of a scope; -1, which no row has, for one that is not known. Raises NotAllowed for one outside the
         sight."""
-        raise NotImplementedError
 
+    @abstractmethod
     def stand(self, scope: Scope | str) -> tuple[int, str, int]:
         """How far a scope's rows are."""
-        raise NotImplementedError
 
     def _shown(self, connection: sa.Connection, t: Tables) -> Shown:
         return shown_of(t, self.sight, connection.dialect.name)

@@ -47,13 +47,7 @@ class Resolutions:
     """The resolutions of one partition's dead letters. Thread-safe."""
 
     def __init__(self, database: Path | str, *, schema: str | None = None) -> None:
-        self._database = Database(database, schema=schema)
-        try:
-            with self._database.writing() as connection:
-                _metadata.create_all(connection)
-        except BaseException:
-            self._database.close()
-            raise
+        self._database = Database.with_tables(database, _metadata, schema=schema)
 
     def all(self) -> dict[str, Resolution]:
         """By the dead letter's id."""

@@ -12,7 +12,7 @@ from .ports import MemoryReader
 from .understand import Question
 from .wording import day
 
-__all__ = ["find_events"]
+__all__ = ["event_hit", "find_events"]
 
 _READ = 500
 """Entries looked at, the newest first."""
@@ -45,17 +45,29 @@ def _share(entry: TimelineEntry, asked: frozenset[str]) -> float:
 
 
 def _hit(scope: str, entry: TimelineEntry, share: float) -> Hit:
+    return event_hit(
+        scope,
+        entry,
+        text=f"{day(entry.occurred_at)} {entry.text}",
+        score=share,
+        route="timeline",
+        why={"words": round(share, 4)},
+    )
+
+
+def event_hit(scope: str, entry: TimelineEntry, *, text: str, score: float, route: str, why: dict[str, float]) -> Hit:
+    """An entry of the timeline as a memory that `route` found."""
     return Hit(
         kind="event",
         id=memory_id("event", scope, entry.entry_id),
-        text=f"{day(entry.occurred_at)} {entry.text}",
-        score=share,
+        text=text,
+        score=score,
         scope=scope,
         event_ids=list(dict.fromkeys([piece.turn_id for piece in entry.evidence] or [entry.input_id])),
         occurred_at=entry.occurred_at,
         status="happened",
         confidence=1.0,
-        routes=["timeline"],
+        routes=[route],
         session=entry.session,
         speaker=entry.actor,
         quote=entry.evidence[0].quote if entry.evidence else "",
@@ -63,5 +75,5 @@ def _hit(scope: str, entry: TimelineEntry, share: float) -> Hit:
         slot=entry.slot,
         before=entry.before,
         cause=entry.cause,
-        why={"words": round(share, 4)},
+        why=why,
     )

@@ -4,6 +4,7 @@ whatever came later is filled again from `next_offset`, which is written only af
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import threading
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from qdrant_edge import EdgeShard, Filter
 
 __all__ = ["EdgeVectors"]
+
+_log = logging.getLogger("mnemolog.vectors")
 
 _LAYOUT = 1
 _BATCH = 256
@@ -159,7 +162,8 @@ class EdgeVectors:
                 self._shard = EdgeShard.load(str(self._path / "shard"))
                 self._next_offset = int((self._path / "next_offset").read_text("ascii"))
                 return
-            except Exception:
+            except Exception as error:
+                _log.warning("the vector index in %s cannot be read (%s): it is made anew", self._path, error)
                 # The engine raises a bare Exception for a shard it cannot read. It is a cache: made anew and filled from
                 # offset 0, it holds the same points again.
                 if self._shard is not None:

@@ -7,12 +7,11 @@ Invariant: each core still goes on from its own durable place, and from the topi
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 
 from ...schemas.errors import Closed
-from .lanes import STEP_SECONDS, TRANSIENT, Fault, Lane, MakeCore
+from .lanes import STEP_SECONDS, TRANSIENT, Fault, Lane, MakeCore, Threaded
 
 __all__ = ["Behind", "Chain"]
 
@@ -60,26 +59,15 @@ class _Link(Lane):
         self.not_before = 0.0
 
 
-class _Row:
+class _Row(Threaded):
     """A thread, and the lanes that share it."""
 
     def __init__(self, number: int, cores: Mapping[str, MakeCore], behind: Behind, fault: Fault) -> None:
+        super().__init__(f"{'-'.join(cores)}-{number}")
         self._number, self._behind, self._fault = number, behind, fault
         self._links = [_Link(kind, number, make) for kind, make in cores.items()]
         self.head = self._links[0]
         self._looked = 0.0
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"mnemolog-{'-'.join(cores)}-{number}", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def ask_to_stop(self) -> None:
-        self._stop.set()
-
-    def join(self, seconds: float) -> bool:
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
 
     def _run(self) -> None:
         while not self._stop.is_set():

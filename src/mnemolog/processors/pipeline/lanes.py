@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import logging
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from ...schemas.errors import Closed, ModelUnavailable, Unavailable
 from .core import Core
 
-__all__ = ["STEP_SECONDS", "TRANSIENT", "Fault", "Lane", "Pause", "ThreadLane"]
+__all__ = ["STEP_SECONDS", "TRANSIENT", "Fault", "Lane", "Pause", "ThreadLane", "Threaded"]
 
 _log = logging.getLogger("mnemolog.worker")
 
@@ -96,14 +97,12 @@ class Lane:
         return self._core is not None
 
 
-class ThreadLane(Lane):
-    """A lane with a thread of its own, from `start` to `stop`."""
+class Threaded(ABC):
+    """Work on a thread of its own, from `start` until it is asked to stop."""
 
-    def __init__(self, kind: str, number: int, make: MakeCore, fault: Fault) -> None:
-        super().__init__(kind, number, make)
-        self._fault = fault
+    def __init__(self, name: str) -> None:
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"mnemolog-{kind}-{number}", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f"mnemolog-{name}", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -116,6 +115,19 @@ class ThreadLane(Lane):
         """Whether it has ended by then."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
+
+    @abstractmethod
+    def _run(self) -> None:
+        """Until `_stop` is set."""
+
+
+class ThreadLane(Lane, Threaded):
+    """A lane with a thread of its own."""
+
+    def __init__(self, kind: str, number: int, make: MakeCore, fault: Fault) -> None:
+        Lane.__init__(self, kind, number, make)
+        Threaded.__init__(self, f"{kind}-{number}")
+        self._fault = fault
 
     def _run(self) -> None:
         while not self._stop.is_set():

@@ -72,13 +72,7 @@ class KeyStore:
     """The table of keys of a folder (a SQLite file) or of an installation (a schema of its own). Thread-safe."""
 
     def __init__(self, database: Path | str, *, schema: str | None = None) -> None:
-        self._database = Database(database, schema=schema)
-        try:
-            with self._database.writing() as connection:
-                _metadata.create_all(connection)
-        except BaseException:
-            self._database.close()
-            raise
+        self._database = Database.with_tables(database, _metadata, schema=schema)
 
     @classmethod
     def of_folder(cls, folder: Path) -> KeyStore:
