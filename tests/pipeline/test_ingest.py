@@ -349,7 +349,9 @@ def test_the_same_again_is_counted_and_other_content_is_a_dead_letter(
     hashes = [Envelope.from_bytes(json.dumps(event).encode()).content_hash for event in (first, other)]
     for _, event, data in letters(partition):
         assert (data.reason, event.causationid) == ("conflict", "a")
-        assert f"recorded {hashes[0][:12]}, given {hashes[1][:12]}" in data.detail
+        assert "already recorded with other content" in data.detail
+        # A dead letter is told to whoever may see the list, who need not be allowed to read what is recorded.
+        assert not [item for item in hashes if item[:12] in data.detail]
 
 
 class Cut(Exception):
