@@ -11,6 +11,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -20,7 +21,7 @@ from .adapters.logs.memory import MemoryLog
 from .adapters.logs.sqlite import SqliteLog
 from .face.finding import Finding
 from .face.operations import FolderLog, Operation, Standing, folder_operation, folder_standing
-from .face.ports import Written
+from .face.ports import Part, Written
 from .processors.core.policy import Policy
 from .processors.core.ports import Embedder, EventLog, Extractor
 from .processors.embedded import Engine
@@ -39,8 +40,6 @@ from .schemas.tokens import InboxToken, parse_token, position_token
 
 if TYPE_CHECKING:
     from .query.recall import Recall
-    from .replay.rebuild import RebuildReport
-    from .replay.verify import VerifyReport
 
 __all__ = ["Home"]
 
@@ -317,23 +316,21 @@ class Home:
 
     # -- operating -----------------------------------------------------------------------------------------------------
 
-    def verify(self, *, decide: bool, progress: Callable[[int], None] | None) -> VerifyReport:
-        """The backlog first, then a fresh fold of the log beside the live tables."""
-        from .replay.redecide import Redecide
-        from .replay.verify import verify
+    @property
+    def policy(self) -> Policy:
+        return self._policy
 
-        self.catch_up(None)
-        return verify(self.log, self.store, decide=Redecide(self.log, self._policy) if decide else None, progress=progress)
+    def parts(self) -> Sequence[Part]:
+        self._open()
+        return (Part(0, self.log, self.store, None),)
 
-    def rebuild(self, progress: Callable[[int], None] | None) -> RebuildReport:
-        """A new version of all projections, checked, then switched to. Raises Busy where another process owns the folder."""
-        from .replay.rebuild import rebuild
+    def part_of(self, scope: Scope | str) -> Part:
+        return self.parts()[0]
 
-        self.catch_up(None)
+    def paused(self) -> AbstractContextManager[object]:
         if not self._elect():
-            raise Busy("another process owns this folder and keeps it current: close it there, then rebuild")
-        with self._engine.paused():
-            return rebuild(self.log, self.store, progress)
+            raise Busy("another process owns this folder and keeps it current: close it there, then try again")
+        return self._engine.paused()
 
     def stats(self, scope: str | None) -> dict[str, int]:
         """Counts of the read models; of the whole folder also the ends of the topics and what waits."""

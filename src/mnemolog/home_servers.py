@@ -8,6 +8,7 @@ import os
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from .face.inbox import Awaited, Inbox
 from .face.operations import Operation, Standing, partitions_standing
 from .face.partitions import PartitionFinding
-from .face.ports import Written
+from .face.ports import Part, Written
+from .processors.core.policy import Policy
 from .processors.core.ports import Embedder
 from .processors.pipeline.inputs import is_scope
 from .processors.pipeline.installation import Installation, Partition
@@ -35,8 +37,6 @@ from .settings import Servers
 
 if TYPE_CHECKING:
     from .query.recall import Recall
-    from .replay.rebuild import RebuildReport
-    from .replay.verify import VerifyReport
 
 __all__ = ["ServerHome"]
 
@@ -328,32 +328,21 @@ class ServerHome:
 
     # -- operating -----------------------------------------------------------------------------------------------------
 
-    def verify(self, *, decide: bool, progress: Callable[[int], None] | None) -> VerifyReport:
-        """Waits for the workers, then compares partition by partition."""
-        from .replay.redecide import Redecide
-        from .replay.verify import check, merged
+    @property
+    def policy(self) -> Policy:
+        return self._installation.policy
 
-        self.catch_up(None)
-        policy = self._installation.policy
-        return merged(
-            [
-                check(
-                    partition.log,
-                    partition.store,
-                    decide=Redecide(partition.log, policy) if decide else None,
-                    progress=progress,
-                    state=partition.state,
-                )
-                for partition in self._partitions()
-            ]
-        )
-
-    def rebuild(self, progress: Callable[[int], None] | None) -> RebuildReport:
-        """Partition by partition, while the workers go on. Raises Busy where another rebuild is running."""
-        from .replay.rebuild import merged, rebuild_one
-
+    def parts(self) -> Sequence[Part]:
         self._open()
-        return merged([rebuild_one(partition.log, partition.store, progress, states=False) for partition in self._partitions()])
+        return [_part(partition) for partition in self._partitions()]
+
+    def part_of(self, scope: Scope | str) -> Part:
+        self._open()
+        return _part(self._installation.of(scope))
+
+    def paused(self) -> AbstractContextManager[object]:
+        """The workers go on: this process writes nothing to the read models."""
+        return nullcontext()
 
     def stats(self, scope: str | None) -> dict[str, int]:
         """As of a folder; the ends of the topics are sums over the partitions."""
@@ -376,6 +365,10 @@ class ServerHome:
             raise Closed("this memory was closed: open it again")
         if os.getpid() != self._pid:
             raise Closed("this memory belongs to the parent process: open it again in this one")
+
+
+def _part(partition: Partition) -> Part:
+    return Part(partition.number, partition.log, partition.store, partition.state)
 
 
 def _laggards(partition: Partition) -> dict[str, int]:

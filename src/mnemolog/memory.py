@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 from .face.base import Id, Receipt, Rows
 from .face.fetching import Fetching
+from .face.operating import Operating
 from .face.operations import Operations
 from .face.ports import HomeLike
 from .face.recall_topic import in_folder
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from .processors.core.ports import Embedder, Extractor
     from .query.rerank import Reranker
     from .query.understand import QuestionReader
-    from .replay.rebuild import RebuildReport
-    from .replay.verify import VerifyReport
     from .schemas.access import View
 
 __all__ = ["Memory", "Receipt", "Rows"]
@@ -47,7 +46,7 @@ class _Options(TypedDict, total=False):
     reranker: Reranker | None
 
 
-class Memory(Writing, StateChecks, Fetching, Operations):
+class Memory(Writing, StateChecks, Fetching, Operations, Operating):
     """A memory in one folder, in this process alone, or on servers.
 
     path: the folder (made where it does not exist); None keeps everything in this process and forgets it on `close`. servers:
@@ -148,14 +147,6 @@ class Memory(Writing, StateChecks, Fetching, Operations):
         behind (0 unless a model is unavailable). `progress` is called with the number of inputs done in each step. On servers
         it waits for the workers, as long as anything moves."""
         return self._home.catch_up(None, progress=progress)
-
-    def verify(self, *, decide: bool = False, progress: Callable[[int], None] | None = None) -> VerifyReport:
-        """Folds the log afresh and compares with what is stored; with `decide` also decides every input again."""
-        return self._home.verify(decide=decide, progress=progress)
-
-    def rebuild(self, progress: Callable[[int], None] | None = None) -> RebuildReport:
-        """Makes the projections anew from the log beside the live ones, checks them and switches over."""
-        return self._home.rebuild(progress)
 
     def stats(self, *, user_id: Id | None = None, subject: str | None = None, tenant: str | None = None) -> dict[str, int]:
         """Counts: of one scope where named, else of the whole folder."""

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from ..processors.core.policy import Policy
+from ..processors.core.ports import EventLog
 from ..projections.read_models import ReadModels
+from ..projections.store import Store
 from ..schemas.access import Sight
 from ..schemas.envelope import Envelope
 from ..schemas.registry import Registry
@@ -13,11 +17,9 @@ from ..schemas.scope import Scope
 
 if TYPE_CHECKING:
     from ..query.recall import Recall
-    from ..replay.rebuild import RebuildReport
-    from ..replay.verify import VerifyReport
     from .operations import Operation, Standing
 
-__all__ = ["HomeLike", "Written"]
+__all__ = ["HomeLike", "Part", "Written"]
 
 
 class Written(NamedTuple):
@@ -26,6 +28,19 @@ class Written(NamedTuple):
     ids: list[str]
     token: str
     fresh: int
+
+
+class Part(NamedTuple):
+    """What the operator's tools work on: a folder is one part, an installation on servers has one for each partition. A scope
+    lies in exactly one.
+
+    `log`, `store`: the log and the read models made from it; `state`: where the resolver's tables lie apart from them, else
+    None: they lie in `store`."""
+
+    number: int
+    log: EventLog
+    store: Store
+    state: Store | None
 
 
 class HomeLike(Protocol):
@@ -84,8 +99,22 @@ class HomeLike(Protocol):
         """What answers questions about a scope; as `sight` lets them be answered."""
         ...
 
-    def verify(self, *, decide: bool, progress: Callable[[int], None] | None) -> VerifyReport: ...
+    @property
+    def policy(self) -> Policy:
+        """By which inputs are decided."""
+        ...
 
-    def rebuild(self, progress: Callable[[int], None] | None) -> RebuildReport: ...
+    def parts(self) -> Sequence[Part]:
+        """All of them, by number."""
+        ...
+
+    def part_of(self, scope: Scope | str) -> Part:
+        """The one that a scope lies in."""
+        ...
+
+    def paused(self) -> AbstractContextManager[object]:
+        """Inside it nothing in this process writes to the read models but the caller. Raises Busy where another process of this
+        machine keeps them current; workers on servers go on."""
+        ...
 
     def stats(self, scope: str | None) -> dict[str, int]: ...

@@ -4,9 +4,11 @@ checked before anything is looked up, so that what is outside looks the same whe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from ..memory import Memory
+from ..processors.core.policy import Policy
 from ..producers.turns import TimeLike
 from ..projections.read_models import ReadModels
 from ..projections.store import Store
@@ -18,7 +20,7 @@ from ..schemas.scope import Scope
 from ..schemas.tokens import InboxToken, parse_token
 from ..schemas.views import RecallView
 from .base import Id, Receipt, Rows
-from .ports import HomeLike, Written
+from .ports import HomeLike, Part, Written
 
 if TYPE_CHECKING:
     from ..query.recall import Recall
@@ -77,6 +79,14 @@ class SeenMemory(Memory):
             raise NotAllowed("call", "recalls", self.sight.name, "a view of some Form types or sources shows no recalls")
         rows = super().recalls(user_id=user_id, subject=subject, since=since, limit=limit, wait=wait, tenant=tenant)
         return Rows([row for row in rows if all(map(self.sight.has, row.scopes))], rows.behind)
+
+    def verify(self, *, decide: bool = False, progress: Callable[[int], None] | None = None) -> VerifyReport:
+        """Not allowed: it is about the whole memory."""
+        raise NotAllowed("call", "verify", self.sight.name, "it is about the whole memory")
+
+    def rebuild(self, progress: Callable[[int], None] | None = None) -> RebuildReport:
+        """Not allowed: it is about the whole memory."""
+        raise NotAllowed("call", "rebuild", self.sight.name, "it is about the whole memory")
 
     def prune_recalls(self, before: TimeLike) -> int:
         """Not allowed: it is about the whole memory."""
@@ -165,11 +175,20 @@ class SeenHome:
         self.sight.check(scope)
         return self.inner.recall_of(scope, None if self.sight.whole else self.sight)
 
-    def verify(self, *, decide: bool, progress: Callable[[int], None] | None) -> VerifyReport:
-        raise self._whole("verify")
+    @property
+    def policy(self) -> Policy:
+        return self.inner.policy
 
-    def rebuild(self, progress: Callable[[int], None] | None) -> RebuildReport:
-        raise self._whole("rebuild")
+    def parts(self) -> Sequence[Part]:
+        raise self._whole("operating")
+
+    def part_of(self, scope: Scope | str) -> Part:
+        """It shows the scope whole: what is read of it has to go through the sight."""
+        self.sight.check(scope)
+        return self.inner.part_of(scope)
+
+    def paused(self) -> AbstractContextManager[object]:
+        raise self._whole("operating")
 
     def stats(self, scope: str | None) -> dict[str, int]:
         if scope is None:
