@@ -82,6 +82,7 @@ class AsyncMemory:
     warm = _threaded(Memory.warm)
     wait = _threaded(Memory.wait)
     process = _threaded(Memory.process)
+    seal = _threaded(Memory.seal)
     verify = _threaded(Memory.verify)
     rebuild = _threaded(Memory.rebuild)
     stats = _threaded(Memory.stats)

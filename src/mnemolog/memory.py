@@ -17,6 +17,7 @@ from .face.operations import Operations
 from .face.ports import HomeLike
 from .face.recall_topic import in_folder
 from .face.recorder import Recorder
+from .face.sealing import Sealing
 from .face.state_check import StateChecks
 from .face.writing import Writing
 from .home import Home
@@ -46,7 +47,7 @@ class _Options(TypedDict, total=False):
     reranker: Reranker | None
 
 
-class Memory(Writing, StateChecks, Fetching, Operations, Operating):
+class Memory(Writing, StateChecks, Fetching, Operations, Operating, Sealing):
     """A memory in one folder, in this process alone, or on servers.
 
     path: the folder (made where it does not exist); None keeps everything in this process and forgets it on `close`. servers:

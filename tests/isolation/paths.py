@@ -215,6 +215,7 @@ def _recalls(reader: Reader) -> Iterator[object]:
 def _about_all(reader: Reader) -> Iterator[object]:
     yield from _refused(reader.memory.standing)
     yield from _refused(reader.memory.process)
+    yield from _refused(reader.memory.seal)
     yield from _refused(reader.memory.verify)
     yield from _refused(reader.memory.rebuild)
     yield from _refused(reader.memory.stats)
@@ -264,7 +265,7 @@ PATHS: dict[str, tuple[Path, tuple[str, ...]]] = {
     "commands": (_commands, ("correct", "confirm", "reject", "reextract", "delete")),
     "MCP tools": (_mcp, ("search", "context", "history", "get", "pending", "forms", "fetch")),
     "printed": (_printed, ("forms", "history", "timeline", "summaries", "pending")),
-    "the whole memory": (_about_all, ("standing", "process", "verify", "rebuild", "stats", "prune_recalls")),
+    "the whole memory": (_about_all, ("standing", "process", "seal", "verify", "rebuild", "stats", "prune_recalls")),
 }
 """Name: (how it is read, the methods that it goes through)."""
 

@@ -1,5 +1,5 @@
-"""What an operator does with a whole memory: prove that it is what its log says, and make it anew from there. Every part of
-it is gone through by itself; the reports of all parts are one."""
+"""What an operator does with a whole memory: make it anew from its log. Every part of it is gone through by itself; the reports
+of all parts are one."""
 
 from __future__ import annotations
 
@@ -10,33 +10,12 @@ from .base import Face
 
 if TYPE_CHECKING:
     from ..replay.rebuild import RebuildReport
-    from ..replay.verify import VerifyReport
 
 __all__ = ["Operating"]
 
 
 class Operating(Face):
-    """Verifying and rebuilding."""
-
-    def verify(self, *, decide: bool = False, progress: Callable[[int], None] | None = None) -> VerifyReport:
-        """Folds the log afresh and compares with what is stored; with `decide` also decides every input again. The backlog is
-        processed (on servers: waited for) first."""
-        from ..replay.redecide import Redecide
-        from ..replay.verify import check, merged
-
-        self._home.catch_up(None)
-        return merged(
-            [
-                check(
-                    part.log,
-                    part.store,
-                    decide=Redecide(part.log, self._home.policy) if decide else None,
-                    progress=progress,
-                    state=part.state,
-                )
-                for part in self._home.parts()
-            ]
-        )
+    """Rebuilding."""
 
     def rebuild(self, progress: Callable[[int], None] | None = None) -> RebuildReport:
         """Makes the projections anew from the log beside the live ones, checks them and switches over. Raises Busy where

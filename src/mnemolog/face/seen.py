@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from os import PathLike
 from typing import TYPE_CHECKING
 
 from ..memory import Memory
@@ -25,6 +26,7 @@ from .ports import HomeLike, Part, Written
 if TYPE_CHECKING:
     from ..query.recall import Recall
     from ..replay.rebuild import RebuildReport
+    from ..replay.seal_make import SealReport
     from ..replay.verify import VerifyReport
     from .operations import Operation, Standing
 
@@ -80,7 +82,25 @@ class SeenMemory(Memory):
         rows = super().recalls(user_id=user_id, subject=subject, since=since, limit=limit, wait=wait, tenant=tenant)
         return Rows([row for row in rows if all(map(self.sight.has, row.scopes))], rows.behind)
 
-    def verify(self, *, decide: bool = False, progress: Callable[[int], None] | None = None) -> VerifyReport:
+    def seal(
+        self,
+        *,
+        key: str | PathLike[str] | None = None,
+        export: str | PathLike[str] | None = None,
+        brief: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> SealReport:
+        """Not allowed: it is about the whole memory."""
+        raise NotAllowed("call", "seal", self.sight.name, "it is about the whole memory")
+
+    def verify(
+        self,
+        *,
+        decide: bool = False,
+        seals: str | PathLike[str] | None = None,
+        key: str | PathLike[str] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> VerifyReport:
         """Not allowed: it is about the whole memory."""
         raise NotAllowed("call", "verify", self.sight.name, "it is about the whole memory")
 

@@ -71,7 +71,9 @@ class Database:
         self._made = False
         self._durable = durable
         self._told = threading.local()
+        self._url = ""
         if isinstance(target, str) and "://" in target:
+            self._url = target
             self.schema = check_schema(DEFAULT_SCHEMA if schema is None else schema)
             self._server = join(target)
             self.target = f"{self._server.shown} (schema {self.schema})"
@@ -100,6 +102,10 @@ class Database:
             self._listen()
         if self._server is None:
             self._reader, self._writer = self.engine, self.engine.execution_options(**_WRITE)
+
+    def beside(self) -> Database:
+        """Another one of the same place, whose commits are on disk when they return."""
+        return Database(self._url or self.target, schema=self.schema)
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:

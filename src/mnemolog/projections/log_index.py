@@ -117,6 +117,10 @@ class SqlLogIndex:
             yield index
             index.write(last=True)
 
+    def beside(self) -> Database:
+        """The place that it lies in, for what is kept there and cannot be folded again."""
+        return self._database.beside()
+
     def close(self) -> None:
         self._database.close()
 

@@ -21,6 +21,7 @@ from ..projections.store import Store
 from ..projections.tables import Tables
 from ..schemas.scope import Scope
 from .fold import Fold, Problem
+from .seal_check import SealCheck
 from .states import StateFolder
 
 __all__ = ["Checked", "Decide", "Difference", "Problem", "VerifyReport", "check", "merged", "verify"]
@@ -33,11 +34,11 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     """What a verification found."""
 
     equal: bool
-    """The live tables are what the log says, and the log is whole."""
+    """The live tables are what the log says, and the log is whole and as it was sealed."""
     live_digest: str
     replayed_digest: str
     differing_scopes: list[str]
-    """Sorted; every scope with a difference or a problem."""
+    """Sorted; every scope with a difference or a problem, or of a record that is not as it was sealed."""
     checked: int
     """Scopes compared."""
     inputs: int
@@ -50,6 +51,8 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     """The first of each scope."""
     drift: list[Problem]
     """Where today's policy would decide otherwise; no fault."""
+    seals: SealCheck | None = None
+    """Whether the log is as it was sealed; None where that was not looked at."""
 
 
 class Checked(NamedTuple):
@@ -140,20 +143,23 @@ def check(
     return Checked(report, mine, theirs)
 
 
-def merged(parts: Sequence[Checked]) -> VerifyReport:
-    """One report of several partitions. A scope lies in one of them, so the digests are those of one memory that holds all."""
+def merged(parts: Sequence[Checked], seals: SealCheck | None = None) -> VerifyReport:
+    """One report of several partitions. A scope lies in one of them, so the digests are those of one memory that holds all.
+    `seals`: what looking at the seals of all of them found."""
     reports = [part.report for part in parts]
+    broken = set[str]() if seals is None else {item.scope for item in seals.breaks if item.scope}
     return VerifyReport(
-        equal=all(report.equal for report in reports),
+        equal=all(report.equal for report in reports) and (seals is None or seals.intact),
         live_digest=total_digest({scope: digest for part in parts for scope, digest in part.live.items()}),
         replayed_digest=total_digest({scope: digest for part in parts for scope, digest in part.replayed.items()}),
-        differing_scopes=sorted(scope for report in reports for scope in report.differing_scopes),
+        differing_scopes=sorted(broken.union(*(report.differing_scopes for report in reports))),
         checked=sum(report.checked for report in reports),
         inputs=sum(report.inputs for report in reports),
         parked=sum(report.parked for report in reports),
         differences=sorted((item for report in reports for item in report.differences), key=lambda item: item.scope),
         problems=sorted((item for report in reports for item in report.problems), key=lambda item: item.scope),
         drift=[item for report in reports for item in report.drift],
+        seals=seals,
     )
 
 
