@@ -236,20 +236,6 @@ def rebuild(args: argparse.Namespace) -> int:
     return Exit.OK
 
 
-def verify(args: argparse.Namespace) -> int:
-    """Compares a fresh fold of the log with what is stored."""
-    out = Output(json=args.json)
-    progress = Progress("verify")
-    with opened(args) as memory:
-        try:
-            report = memory.verify(decide=args.decide, progress=progress.add)
-        finally:
-            progress.close()
-    out.value(report)
-    out.lines(show.report(report))
-    return Exit.OK if report.equal else Exit.NO
-
-
 def stats(args: argparse.Namespace) -> int:
     """Counts, of one scope or of the folder."""
     out = Output(json=args.json)
@@ -294,6 +280,5 @@ HANDLERS: dict[str, Callable[[argparse.Namespace], int]] = {
     "summaries": summaries,
     "pending": pending,
     "rebuild": rebuild,
-    "verify": verify,
     "stats": stats,
 }

@@ -113,6 +113,10 @@ def run(argv: Sequence[str]) -> int:
 
     if args.command in RECALLING:
         return RECALLING[args.command](args)
+    from .seal import HANDLERS as SEALING
+
+    if args.command in SEALING:
+        return SEALING[args.command](args)
     from .commands import HANDLERS
 
     return HANDLERS[args.command](args)

@@ -12,6 +12,7 @@ from .check import CHECK, add_check
 from .mcp import MCP, add_mcp
 from .operations import OPERATIONS, add_operations
 from .recalls import RECALLS, add_recalls
+from .seal import SEAL, add_seal, add_verify
 from .serve import SERVING, add_serving
 from .worker import add_options as add_worker_options
 
@@ -31,6 +32,7 @@ COMMANDS = {
     **CHECK,
     **RECALLS,
     "rebuild": "make the read models anew from the log",
+    **SEAL,
     "verify": "fold the log afresh and compare with what is stored",
     "stats": "counts",
     "worker": "work on servers: ingest, extract, resolve, summarise, project, or all of it",
@@ -91,7 +93,8 @@ def build() -> argparse.ArgumentParser:
     add_serving(made)
     add_mcp(made["mcp"])
     add_operations(made)
-    made["verify"].add_argument("--decide", action="store_true", help="also decide every input again, to see policy drift")
+    add_seal(made)
+    add_verify(made)
     return parser
 
 
