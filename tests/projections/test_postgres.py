@@ -366,7 +366,7 @@ def test_a_reader_keeps_its_tables_until_it_is_done(server: Place) -> None:
     with server.open() as store, server.open() as reader, server.open() as writer:
         bring_up(log, store)
         before = store.forms(SCOPES[0])
-        thread = threading.Thread(target=rebuild, args=(log, store))
+        thread = threading.Thread(target=rebuild, args=(log, store), kwargs={"keep": 0})
         with reader.snapshot():
             assert reader.live_version() == 1
             thread.start()
@@ -388,9 +388,9 @@ def test_tables_that_somebody_reads_for_long_stay_until_the_next_time(server: Pl
         monkeypatch.setattr("mnemolog.projections.dialect.LOCK_SECONDS", 0)
         with reader.snapshot():
             assert reader.live_version() == 1
-            assert rebuild(log, store).version == 2
+            assert rebuild(log, store, keep=0).version == 2
             assert store.table_versions() == [1, 2]
-        assert rebuild(log, store).version == 3
+        assert rebuild(log, store, keep=0).version == 3
         assert store.table_versions() == [3]
 
 

@@ -18,7 +18,8 @@ from ..schemas.scope import Scope
 from .dialect import Database, insert_new, upsert
 from .stand import LIVE, MEMORY, ask_file, find_live, read_live, read_numbers
 from .statements import Statements
-from .tables import PREFIX, PROJECTED, SCHEMA_VERSION, Tables, active_versions, create, scopes, store_meta, tables, vectors
+from .tables import SCHEMA_VERSION, Tables, active_versions, create, scopes, store_meta, tables, vectors
+from .version_notes import write_note
 
 __all__ = ["CHUNK", "Cursor", "StoreBase"]
 
@@ -183,7 +184,8 @@ class StoreBase:
         there = self._database.has_table(connection, active_versions.name)
         before: int = (find_live(connection) or 0) if there else 0
         if before:
-            tables(before + 1).metadata.drop_all(connection)  # what a rebuild left half built
+            tables(before + 1).metadata.drop_all(connection)  # what a rebuild of the older shape left there
+            write_note(connection, before + 1, None)
         create(connection, before + 1)
         rows = [{"name": "schema_version", "value": str(SCHEMA_VERSION)}]
         if self._expected_log is not None:
@@ -343,41 +345,7 @@ class StoreBase:
         """On a server: a lock for one process at a time, Busy where another one has it."""
         return self._database.alone(purpose)
 
-    # -- versions of the tables ----------------------------------------------------------------------------------------
-
-    def make_version(self, version: int) -> None:
-        """Makes the tables of a version that is not live yet, empty."""
-        with self.writing() as (connection, current):
-            if version == current.version:
-                raise ValueError(f"version {version} is the live one")
-            tables(version).metadata.drop_all(connection)
-            tables(version).metadata.create_all(connection)
-
-    def drop_version(self, version: int) -> None:
-        """Drops the tables of a version that is not live. On a server it waits for the readers that began before; where they
-        take too long the tables stay, unused, until they are dropped again."""
-        if not self._database.outwait_readers():
-            return
-        with self.writing() as (connection, current):
-            if version == current.version:
-                raise ValueError(f"version {version} is the live one")
-            tables(version).metadata.drop_all(connection)
-
-    def table_versions(self) -> list[int]:
-        """All versions whose tables are there, wholly or in part, sorted."""
-        with self.reading() as (connection, _):
-            names = self._database.table_names(connection)
-        known = {f"{PREFIX}{table}" for table in PROJECTED}
-        parts = [name.rpartition("_") for name in names]
-        return sorted({int(tail) for head, _, tail in parts if head in known and tail.isdigit()})
-
-    def gather_statistics(self, version: int) -> None:
-        """On a server: tells it how large the tables of a version are, so that it takes the indexes from the first read on."""
-        if self._database.schema is None:
-            return
-        with self.writing() as (connection, _):
-            for table in tables(version).all():
-                connection.exec_driver_sql(f"ANALYZE {self._database.schema}.{table.name}")
+    # -- which version is live ------------------------------------------------------------------------------------------
 
     def set_live(self, connection: sa.Connection, version: int) -> None:
         """Makes a version the live one, inside a write transaction."""

@@ -13,10 +13,11 @@ import sqlalchemy as sa
 from ..schemas.access import Sight
 from ..schemas.changes import WeekSummarised
 from ..schemas.scope import Scope
-from .base import Cursor, StoreBase
+from .base import Cursor
 from .read_models import ReadModels, TurnRow
 from .summaries import latest_revision, make_summary
 from .tables import Tables, scopes
+from .versions import Versions
 
 __all__ = ["Cursor", "DueDeadline", "SeenStore", "Store", "TurnRow"]
 
@@ -33,7 +34,7 @@ class DueDeadline(NamedTuple):
     version: int
 
 
-class Store(StoreBase, ReadModels):
+class Store(Versions, ReadModels):
     """The read models. Thread-safe; several processes may read and write one database.
 
     Every method takes a Scope or its text `tenant/subject`; an unknown scope is an empty one.

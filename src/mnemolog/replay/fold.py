@@ -3,7 +3,7 @@ without a decision (the chain broke there), a decision without its input, a reco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 import msgspec
@@ -64,6 +64,14 @@ class Fold:
         self.parked = 0
         """Inputs that wait for a scope that stands still."""
 
+    def resume(self, next_changes: int, heads: Mapping[str, str], decided: Iterable[int]) -> None:
+        """Goes on where an earlier fold stood: the offset of the changes topic, the scopes' heads there, and the dynamics
+        offsets of the inputs whose decisions lie before it."""
+        self.next_changes, self._heads = next_changes, dict(heads)
+        for offset in decided:
+            self._mark(offset)
+            self.inputs += 1
+
     @property
     def problems(self) -> list[Problem]:
         """The first problem of each scope, by scope."""
@@ -96,9 +104,7 @@ class Fold:
     def note(self, batch: Sequence[DecidedInput]) -> None:
         """Counts a batch that was written."""
         for item in batch:
-            if item.offset >= len(self._decided):
-                self._decided.extend(bytes(item.offset + BATCH - len(self._decided)))
-            self._decided[item.offset] = 1
+            self._mark(item.offset)
         self.inputs += len(batch)
         if self._seen is not None and batch:
             self._seen(batch)
@@ -130,6 +136,11 @@ class Fold:
                     record.scope, "undecided", envelope.id, record.offset, "no valid decision for this input is on the log"
                 )
         self._checked = max(self._checked, end)
+
+    def _mark(self, offset: int) -> None:
+        if offset >= len(self._decided):
+            self._decided.extend(bytes(offset + BATCH - len(self._decided)))
+        self._decided[offset] = 1
 
     def _broken(self, scope: str, error: Undecodable) -> None:
         if isinstance(error, MissingInput):

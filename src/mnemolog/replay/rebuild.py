@@ -1,38 +1,37 @@
 """Builds the read models anew beside the live ones and switches to them in one transaction.
 
 Invariant: until that transaction commits, the old tables are live and nothing touched them, so a crash at any point loses
-nothing; what it left half built is dropped by the next rebuild. Other readers and writers go on throughout: only the last few
-inputs are caught up on under the write lock. No model and no embedder is asked.
+nothing; what it left half built is gone on with by the next rebuild, if the same code made it from the same log. Other readers
+and writers go on throughout: only the last few inputs are caught up on under the write lock. What was live is kept, to be
+fallen back to. No model and no embedder is asked.
 """
 
 from __future__ import annotations
 
+import time
+import uuid
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
+from datetime import UTC, datetime
 from typing import NamedTuple
 
-import filelock
 import msgspec
 import sqlalchemy as sa
 
 from ..processors.core.ports import EventLog
 from ..projections.digest import digest_scope, digest_store, projected_scopes, total_digest
-from ..projections.parked import parked_offsets
-from ..projections.projector import DecidedInput, Projector
-from ..projections.reader import records
 from ..projections.store import Store
-from ..projections.tables import PROJECTED, Tables, tables
-from ..schemas.errors import Busy, LogError
-from ..schemas.events import SUMMARIES, decode
-from ..schemas.inputs import Turn
-from .fold import Fold
-from .states import NoStates, StateFolder
+from ..projections.tables import PROJECTED, SCHEMA_VERSION, tables
+from ..projections.version_notes import VersionNote
+from ..schemas.errors import LogError
+from ..schemas.times import to_text
+from .filling import CLOSE, Filling, Step, Watch
+from .room import check_room, needed_bytes, told_when_full
+from .versions import kept_versions, log_of, made_by, one_at_a_time, switch
 
-__all__ = ["RebuildReport", "Rebuilt", "merged", "rebuild", "rebuild_one"]
+__all__ = ["Plan", "RebuildReport", "Rebuilt", "Step", "Watch", "merged", "plan", "rebuild", "rebuild_one", "run_plan"]
 
-CLOSE = 200
-"""So few records behind the end of the log, the rest is done under the write lock."""
+ROUNDS = 5
+"""How often the scopes that were written to are compared again before the write lock is taken."""
 
 
 class RebuildReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +40,7 @@ class RebuildReport(msgspec.Struct, frozen=True, kw_only=True):
     version: int
     """The version of the tables that is live now; of several partitions the highest."""
     replaced: int
-    """The version that was live before; its tables are gone. Of several partitions the highest."""
+    """The version that was live before; its tables are kept. Of several partitions the highest."""
     inputs: int
     """Decided inputs folded."""
     digest: str
@@ -50,6 +49,17 @@ class RebuildReport(msgspec.Struct, frozen=True, kw_only=True):
     """Where the old tables did not say what the log says; the new ones do."""
     rows: dict[str, int]
     """Rows per table."""
+    resumed: int = 0
+    """Of `inputs`: those that an earlier rebuild had written before it was ended."""
+    dropped: list[int] = []
+    """Older versions whose tables are gone now."""
+    kept: list[int] = []
+    """Versions that can be fallen back to."""
+    seconds: float = 0.0
+    switch_seconds: float = 0.0
+    """How long writers waited for the switch; of several partitions the longest. Readers waited for nothing."""
+    needed_bytes: int | None = None
+    """The room that was reckoned with; None where the database cannot tell."""
 
 
 class Rebuilt(NamedTuple):
@@ -60,36 +70,117 @@ class Rebuilt(NamedTuple):
     after: dict[str, str]
 
 
-def rebuild(log: EventLog, store: Store, progress: Callable[[int], None] | None = None) -> RebuildReport:
-    """Rebuilds every read model from the log. `progress` is told how many more inputs are folded.
+class Plan(NamedTuple):
+    """What a rebuild is about to do with one part."""
 
-    Raises LogError, with the old tables still live, where the log is not whole; Busy where another rebuild is running.
+    log: EventLog
+    store: Store
+    states: bool
+    version: int
+    needed: int | None
+    """Bytes."""
+    resumes: bool
+    """Another rebuild has begun to fill it."""
+    done: bool
+    """Another one has filled it and switched to it, and was ended before the other parts."""
+
+
+def rebuild(
+    log: EventLog,
+    store: Store,
+    progress: Callable[[int], None] | None = None,
+    *,
+    restart: bool = False,
+    keep: int = 1,
+    watch: Watch | None = None,
+) -> RebuildReport:
+    """Rebuilds every read model from the log. `progress` is told how many more inputs are folded, `watch` how far it is.
+
+    Goes on with what an earlier rebuild left half built, unless it is of other code or another log, or `restart` is set. Of the
+    versions before it `keep` stay. Raises LogError, with the old tables still live, where the log is not whole; Busy where
+    another rebuild is running; FolderError where there is not enough room.
     """
-    return rebuild_one(log, store, progress).report
+    return rebuild_one(log, store, progress, restart=restart, keep=keep, watch=watch).report
 
 
-def rebuild_one(log: EventLog, store: Store, progress: Callable[[int], None] | None = None, *, states: bool = True) -> Rebuilt:
+def rebuild_one(
+    log: EventLog,
+    store: Store,
+    progress: Callable[[int], None] | None = None,
+    *,
+    states: bool = True,
+    restart: bool = False,
+    keep: int = 1,
+    watch: Watch | None = None,
+) -> Rebuilt:
     """`rebuild` with the digests of the scopes. `states`: the resolver's state lies beside the read models; where it has tables
     of its own they are left alone."""
-    with _one_at_a_time(store):
-        replaced = store.live_version()
-        for leftover in store.table_versions():
-            if leftover != replaced:
-                store.drop_version(leftover)
-        version = replaced + 1
-        store.make_version(version)
+    with one_at_a_time(store):
+        [made] = run_plan(plan([(log, store, states)], restart=restart), progress, keep=keep, watch=watch)
+        return made
+
+
+def plan(parts: Sequence[tuple[EventLog, Store, bool]], *, restart: bool = False) -> list[Plan]:
+    """Makes the tables of the next version in every part, the same number in all, or finds those that a rebuild which was
+    killed has left. The caller is alone at it."""
+    run, highest, begun = uuid.uuid4().hex, 0, False
+    if not restart:
+        for log, store, _ in parts:
+            run = next((note.run for note in store.version_notes().values() if _resumable(note, log)), run)
+    for log, store, _ in parts:
+        notes, live = store.version_notes(), store.live_version()
+        for number in store.table_versions():
+            note = notes.get(number)
+            resumed = note is not None and note.run == run and _resumable(note, log)
+            begun = begun or resumed
+            if number != live and not resumed and (note is None or note.state != "ready"):
+                store.drop_version(number)
+            highest = max(highest, number)
+    plans: list[Plan] = []
+    for log, store, states in parts:
+        notes, live = store.version_notes(), store.live_version()
+        mine = next((number for number, note in notes.items() if note.run == run and _resumable(note, log)), None)
+        current = notes.get(live)
+        if begun and mine is None and current is not None and current.run == run:
+            plans.append(Plan(log, store, states, live, None, resumes=False, done=True))
+            continue
+        needed = needed_bytes(store, live, mine)
+        check_room(store, needed)
+        if mine is None:
+            mine = highest if begun else highest + 1
+            note = VersionNote(
+                state="building", schema=SCHEMA_VERSION, code=made_by(), log_id=log_of(log), run=run, made_at=_now()
+            )
+            store.make_version(mine, note)
+            plans.append(Plan(log, store, states, mine, needed, resumes=False, done=False))
+        else:
+            plans.append(Plan(log, store, states, mine, needed, resumes=True, done=False))
+    return plans
+
+
+def run_plan(
+    plans: Sequence[Plan], progress: Callable[[int], None] | None = None, *, keep: int = 1, watch: Watch | None = None
+) -> list[Rebuilt]:
+    """Fills, verifies and switches part by part; then drops the oldest of the versions that were kept beyond `keep`."""
+    made: list[Rebuilt] = []
+    for number, one in enumerate(plans):
+        if one.done:
+            made.append(_done(one))
+            continue
         try:
-            rebuilt = _Rebuild(log, store, version, progress, states=states).run(replaced)
+            with told_when_full(one.version):
+                rebuilt = _Rebuild(one, (number, len(plans)), progress, watch).run()
         except LogError:
-            store.drop_version(version)
+            one.store.drop_version(one.version)
             raise
-        store.drop_version(replaced)
-        return rebuilt
+        made.append(_with_kept(one, rebuilt, keep))
+    return made
 
 
 def merged(parts: Sequence[Rebuilt]) -> RebuildReport:
     """One report of several partitions."""
     reports = [part.report for part in parts]
+    room = [report.needed_bytes for report in reports if report.needed_bytes is not None]
     return RebuildReport(
         version=max(report.version for report in reports),
         replaced=max(report.replaced for report in reports),
@@ -98,133 +189,134 @@ def merged(parts: Sequence[Rebuilt]) -> RebuildReport:
         digest_before=total_digest({scope: digest for part in parts for scope, digest in part.before.items()}),
         differing_scopes=sorted(scope for report in reports for scope in report.differing_scopes),
         rows={name: sum(report.rows[name] for report in reports) for name in reports[0].rows},
+        resumed=sum(report.resumed for report in reports),
+        dropped=sorted({number for report in reports for number in report.dropped}),
+        kept=sorted(set.intersection(*(set(report.kept) for report in reports))),
+        seconds=sum(report.seconds for report in reports),
+        switch_seconds=max(report.switch_seconds for report in reports),
+        needed_bytes=sum(room) if room else None,
     )
 
 
-class _Rebuild:
-    def __init__(
-        self, log: EventLog, store: Store, version: int, progress: Callable[[int], None] | None, *, states: bool
-    ) -> None:
-        self._log = log
-        self._store = store
-        self._version = version
-        self._progress = progress
-        self._projector = Projector(store, version=version)
-        self._states = StateFolder(store, version) if states else NoStates()
-        self._fold = Fold(log, self._projector, self._states, seen=self._seen)
-        self._touched: set[str] = set()
-        self._turns = 0
+def _resumable(note: VersionNote, log: EventLog) -> bool:
+    return (note.state, note.code, note.log_id) == ("building", made_by(), log_of(log))
 
-    def run(self, replaced: int) -> Rebuilt:
-        cursor = self._store.cursor()
-        while cursor.next_changes > self._fold.next_changes:
-            self._fold.advance(cursor.next_changes)
-            self._look(cursor.applied_input)
-            cursor = self._store.cursor()
-            if cursor.next_changes - self._fold.next_changes <= CLOSE:
-                break
-        self._projector.apply_summaries(self._log)
-        self._refuse_a_broken_log()
-        self._store.gather_statistics(self._version)
-        # From here on what is folded or summarised is noted, so that under the lock only those scopes are looked at again.
-        self._touched.clear()
-        before, after = digest_store(self._store, replaced), digest_store(self._store, self._version)
-        with self._store.writing() as (connection, live):
+
+def _now() -> str:
+    return to_text(datetime.now(UTC))
+
+
+def _done(one: Plan) -> Rebuilt:
+    """What was done before this run."""
+    digests = digest_store(one.store)
+    rows = _rows(one.store, one.version)
+    kept = kept_versions(one.store, one.log)
+    report = RebuildReport(
+        version=one.version,
+        replaced=max(kept, default=0),
+        inputs=rows["inputs"],
+        digest=total_digest(digests),
+        digest_before=total_digest(digests),
+        differing_scopes=[],
+        rows=rows,
+        resumed=rows["inputs"],
+        kept=kept,
+    )
+    return Rebuilt(report, digests, dict(digests))
+
+
+def _with_kept(one: Plan, rebuilt: Rebuilt, keep: int) -> Rebuilt:
+    """Drops what is too old to be kept; the version that was just replaced goes last, also where it was an older one that
+    somebody had fallen back to."""
+    replaced = rebuilt.report.replaced
+    old = sorted(kept_versions(one.store, one.log), key=lambda number: (number == replaced, number))
+    gone = [number for number in old[: max(len(old) - keep, 0)] if one.store.drop_version(number)]
+    report = msgspec.structs.replace(rebuilt.report, dropped=gone, kept=sorted(set(old) - set(gone)))
+    return Rebuilt(report, rebuilt.before, rebuilt.after)
+
+
+def _rows(store: Store, version: int) -> dict[str, int]:
+    with store.reading(version) as (connection, current):
+        return {
+            name: connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
+            for name, table in zip(PROJECTED, current.all(), strict=True)
+        }
+
+
+class _Rebuild:
+    """One part, from where its new tables stand to the switch."""
+
+    def __init__(self, one: Plan, part: tuple[int, int], progress: Callable[[int], None] | None, watch: Watch | None) -> None:
+        self._store, self._log, self._version = one.store, one.log, one.version
+        self._filling = Filling(one.log, one.store, one.version, states=one.states, progress=progress, watch=watch, part=part)
+        self._resumes, self._needed = one.resumes, one.needed
+        self._before: dict[str, str] = {}
+        self._after: dict[str, str] = {}
+
+    def run(self) -> Rebuilt:
+        began = time.monotonic()
+        store, filling, replaced = self._store, self._filling, self._store.live_version()
+        if self._resumes:
+            filling.resume()
+        filling.to_live()
+        store.gather_statistics(self._version)
+        filling.tell("check")
+        self._compare(replaced)
+        rows = self._count()
+        filling.tell("switch")
+        with store.writing() as (connection, live):
+            asked = time.monotonic()
             if live.version != replaced:
                 raise LogError(f"version {live.version} went live during this rebuild: start it again")
-            new = tables(self._version)
-            self._catch_up(connection, live, new)
-            for side, digests in ((live, before), (new, after)):
-                numbers = dict(projected_scopes(connection, side))
-                for scope in self._touched & numbers.keys():
-                    digests[scope] = digest_scope(connection, side, numbers[scope])
-            rows = {name: self._count(connection, table) for name, table in zip(PROJECTED, new.all(), strict=True)}
-            if rows["turns"] != self._turns:
-                raise LogError(f"{rows['turns']} turns were written of {self._turns}: the old tables stay live")
-            self._store.set_live(connection, self._version)
+            late = filling.finish(connection, live)
+            for version, digests in ((replaced, self._before), (self._version, self._after)):
+                self._digest(connection, version, digests, filling.touched or set())
+            switch(connection, store, self._log, replaced, self._version, total_digest(self._after))
+        switched = time.monotonic() - asked
+        before, after = self._before, self._after
         report = RebuildReport(
             version=self._version,
             replaced=replaced,
-            inputs=self._fold.inputs,
+            inputs=filling.fold.inputs,
             digest=total_digest(after),
             digest_before=total_digest(before),
             differing_scopes=sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name)),
-            rows=rows,
+            rows=_rows(store, self._version) if late else rows,
+            resumed=filling.resumed,
+            seconds=time.monotonic() - began,
+            switch_seconds=switched,
+            needed_bytes=self._needed,
         )
         return Rebuilt(report, before, after)
 
-    def _catch_up(self, connection: sa.Connection, live: Tables, new: Tables) -> None:
-        """The inputs and summaries that were projected meanwhile; then both sets of tables stand at the same place."""
-        offsets = self._store.read_offsets(connection, live)
-        items = list(self._fold.read(offsets["changes"]))
-        self._projector.apply_within(
-            connection,
-            new,
-            items,
-            states=self._states.fold(items, connection),
-            next_changes=offsets["changes"],
-            applied_input=offsets["dynamics"],
-        )
-        self._fold.note(items)
-        self._fold.look_for_undecided(offsets["dynamics"], parked_offsets(connection))
-        self._refuse_a_broken_log()
-        start = self._store.read_offsets(connection, new)["summaries"]
-        found = list(records(self._log, SUMMARIES, start, offsets["summaries"]))
-        self._projector.write_summaries_within(
-            connection,
-            new,
-            [decode(record.value) for record in found],
-            next_summaries=max(start, offsets["summaries"]),
-        )
-        self._touched |= {record.scope for record in found}
-
-    def _look(self, end: int) -> None:
-        with self._store.reading() as (connection, _):
-            parked = parked_offsets(connection)
-        self._fold.look_for_undecided(end, parked)
-
-    def _refuse_a_broken_log(self) -> None:
-        problems = self._fold.problems
-        if problems:
-            first = problems[0]
-            raise LogError(
-                f"the log is not whole in {len(problems)} scope(s), first {first.scope!r}: {first.kind}, input "
-                f"{first.input_id!r} at dynamics offset {first.offset} ({first.detail}); the old tables stay live, "
-                "restore the log from a backup"
-            )
-
-    def _seen(self, batch: Sequence[DecidedInput]) -> None:
-        self._touched |= {item.scope for item in batch}
-        self._turns += sum(isinstance(item.data, Turn) for item in batch)
-        if self._progress is not None:
-            self._progress(len(batch))
+    def _compare(self, replaced: int) -> None:
+        """The digests of both sets of tables. What is folded or summarised from here on is noted, so that only those scopes are
+        looked at again: a few times beside the traffic, and the last of them under the write lock."""
+        filling = self._filling
+        filling.touched = set()
+        self._before, self._after = digest_store(self._store, replaced), digest_store(self._store, self._version)
+        for _ in range(ROUNDS):
+            before = filling.fold.inputs
+            filling.to_live()
+            again, filling.touched = filling.touched, set()
+            for version, digests in ((replaced, self._before), (self._version, self._after)):
+                with self._store.reading(version) as (connection, _):
+                    self._digest(connection, version, digests, again)
+            if filling.fold.inputs - before <= CLOSE:
+                return
 
     @staticmethod
-    def _count(connection: sa.Connection, table: sa.Table) -> int:
-        count: int = connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
-        return count
+    def _digest(connection: sa.Connection, version: int, digests: dict[str, str], scopes: set[str]) -> None:
+        """Takes the digests of some scopes of one side anew."""
+        current = tables(version)
+        numbers = dict(projected_scopes(connection, current)) if scopes else {}
+        for scope in scopes & numbers.keys():
+            digests[scope] = digest_scope(connection, current, numbers[scope])
 
-
-def _one_at_a_time(store: Store) -> AbstractContextManager[object]:
-    """A lock beside the file or on the server, held by the process and gone with it; an in-memory database has no other
-    process."""
-    if store.schema is not None:
-        return store.alone("rebuild")
-    if store.path is None:
-        return nullcontext()
-    return _Lock(store.path)
-
-
-class _Lock:
-    def __init__(self, path: Path) -> None:
-        self._lock = filelock.FileLock(path.with_name(path.name + ".rebuild.lock"), timeout=0)
-        self._path = path
-
-    def __enter__(self) -> None:
-        try:
-            self._lock.acquire()
-        except filelock.Timeout:
-            raise Busy(f"another rebuild of {self._path} is running: wait for it") from None
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
+    def _count(self) -> dict[str, int]:
+        """Rows per table; raises LogError where they are not as many as were written."""
+        rows, filling = _rows(self._store, self._version), self._filling
+        for table, wanted in (("turns", filling.turns), ("inputs", filling.fold.inputs)):
+            if rows[table] != wanted:
+                raise LogError(f"{rows[table]} {table} were written of {wanted}: the old tables stay live")
+        return rows
