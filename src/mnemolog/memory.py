@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
+from .face.auditing import Auditing
 from .face.base import Id, Receipt, Rows
 from .face.fetching import Fetching
 from .face.operating import Operating
@@ -47,7 +48,7 @@ class _Options(TypedDict, total=False):
     reranker: Reranker | None
 
 
-class Memory(Writing, StateChecks, Fetching, Operations, Operating, Sealing):
+class Memory(Writing, StateChecks, Fetching, Operations, Operating, Sealing, Auditing):
     """A memory in one folder, in this process alone, or on servers.
 
     path: the folder (made where it does not exist); None keeps everything in this process and forgets it on `close`. servers:

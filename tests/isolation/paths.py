@@ -212,6 +212,29 @@ def _recalls(reader: Reader) -> Iterator[object]:
     yield from _allowed(lambda: reader.memory.recalls(subject=reader.subject))
 
 
+def _audits(reader: Reader) -> Iterator[object]:
+    """Why, by every id there is; forwards from every turn; and periods."""
+    memory, subject = reader.memory, reader.subject
+    for one in (*reader.known.memories, *reader.known.forms, *reader.known.pending, "nobody"):
+        yield from _found(lambda one=one: memory.audit(one, subject=subject))  # type: ignore[misc]
+        yield from _found(lambda one=one: memory.audit(form_id=one, slot="cargo", subject=subject))  # type: ignore[misc]
+    for event_id, source in reader.known.turns:
+        yield from _found(lambda event_id=event_id: memory.audit(event_id, subject=subject))  # type: ignore[misc]
+        yield from _found(
+            lambda event_id=event_id, source=source: memory.influence(  # type: ignore[misc]
+                event_id, source=source, subject=subject
+            )
+        )
+    yield from _allowed(lambda: memory.extractor_influence("scripted", subject=subject))
+    yield from _allowed(lambda: memory.audit_report("2020-01-01", subject=subject))
+
+
+def _audits_of_all(reader: Reader) -> Iterator[object]:
+    """Of all scopes that the reader sees."""
+    yield from _allowed(lambda: reader.memory.extractor_influence("scripted"))
+    yield from _allowed(lambda: reader.memory.audit_report("2020-01-01"))
+
+
 def _about_all(reader: Reader) -> Iterator[object]:
     yield from _refused(reader.memory.standing)
     yield from _refused(reader.memory.process)
@@ -262,6 +285,8 @@ PATHS: dict[str, tuple[Path, tuple[str, ...]]] = {
     "operations": (_operation, ("operation",)),
     "counts": (lambda reader: iter([reader.memory.stats(subject=reader.subject)]), ("stats",)),
     "recalls": (_recalls, ("recalls", "prune_recalls")),
+    "audits": (_audits, ("audit", "influence", "extractor_influence", "audit_report")),
+    "audits of all": (_audits_of_all, ("extractor_influence", "audit_report")),
     "commands": (_commands, ("correct", "confirm", "reject", "reextract", "delete")),
     "MCP tools": (_mcp, ("search", "context", "history", "get", "pending", "forms", "fetch")),
     "printed": (_printed, ("forms", "history", "timeline", "summaries", "pending")),

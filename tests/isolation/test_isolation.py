@@ -20,13 +20,15 @@ EXAMPLES = 4
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 """A story that fails is told as it was found: each try takes seconds."""
 
-ACROSS = ("search in several scopes", "context", "memories by id")
+ACROSS = ("search in several scopes", "context", "memories by id", "audits of all")
 """Paths that lead to other subjects, too."""
 SAY_SO = (
     "form by id",
     "memories by id",
     "operations",
     "recalls",
+    "audits",
+    "audits of all",
     "commands",
     "the whole memory",
     "search in several scopes",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..memory import Memory
 from ..processors.core.policy import Policy
+from ..processors.core.ports import EventLog
 from ..producers.turns import TimeLike
 from ..projections.read_models import ReadModels
 from ..projections.store import Store
@@ -107,6 +108,21 @@ class SeenMemory(Memory):
     def rebuild(self, progress: Callable[[int], None] | None = None) -> RebuildReport:
         """Not allowed: it is about the whole memory."""
         raise NotAllowed("call", "rebuild", self.sight.name, "it is about the whole memory")
+
+    _whole_memory = False
+
+    def _may_audit(self, call: str) -> None:
+        if not self.sight.whole:
+            raise NotAllowed("call", call, self.sight.name, "a view of some Form types or sources shows no audits")
+
+    def _has(self, scope: str) -> bool:
+        return self.sight.has(scope)
+
+    def _audited_parts(self, scope: Scope | None) -> list[tuple[EventLog, Store]]:
+        """Of all scopes those are told that are seen."""
+        if scope is not None or not isinstance(self._home, SeenHome):
+            return super()._audited_parts(scope)
+        return [(part.log, part.store) for part in self._home.inner.parts()]
 
     def prune_recalls(self, before: TimeLike) -> int:
         """Not allowed: it is about the whole memory."""
