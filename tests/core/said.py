@@ -10,6 +10,7 @@ import msgspec
 from mnemolog.processors.core.chain import decision_envelope
 from mnemolog.processors.core.decide import decide
 from mnemolog.processors.core.evolve import apply, evolve
+from mnemolog.processors.core.past import PastFold, PastState
 from mnemolog.processors.core.policy import Policy
 from mnemolog.processors.core.ports import SeenTurn, Stored
 from mnemolog.processors.core.state import ScopeState, dump, load
@@ -17,7 +18,7 @@ from mnemolog.schemas import changes as ch
 from mnemolog.schemas.codec import sha256_hex
 from mnemolog.schemas.envelope import Envelope, Position
 from mnemolog.schemas.events import CHANGES, make
-from mnemolog.schemas.inputs import Turn
+from mnemolog.schemas.inputs import RollbackRequested, Turn
 from mnemolog.schemas.observations import Candidate, EntityRef, ExtractionFailed, Observation
 from mnemolog.schemas.registry import Registry
 from mnemolog.schemas.scope import Scope
@@ -96,7 +97,7 @@ class Resolver:
         when: str | None = None,
         event_id: str | None = None,
         failed: bool = False,
-        about: SeenTurn | None = None,
+        about: SeenTurn | PastState | None = None,
         recorded: str | None = None,
     ) -> ch.Decision:
         """Any input, decided and applied."""
@@ -105,7 +106,7 @@ class Resolver:
         envelope = make(
             data, scope=self.scope, event_id=event_id or f"e{number}", time=when, recorded=recorded or at(10_000 + number)
         )
-        content = data.content if isinstance(data, Turn) else about.turn.content if about is not None else ""
+        content = data.content if isinstance(data, Turn) else about.turn.content if isinstance(about, SeenTurn) else ""
         placed = [place(candidate, content) for candidate in candidates]
         observation: Observation | ExtractionFailed
         if failed:
@@ -115,11 +116,20 @@ class Resolver:
         else:
             observation = Observation(input_id=envelope.id, input_type=envelope.type, extractor="t/1", candidates=placed)
         position = Position(0, 0, number)
+        if isinstance(data, RollbackRequested):
+            about = self.past(data)
         before = snapshot(self.state)
         decision = decide(self.state, envelope, data, observation, self.policy, position, about)
         assert snapshot(self.state) == before, "deciding touched the state"
         self.take(decision, envelope, data, position)
         return decision
+
+    def past(self, data: RollbackRequested) -> PastState | None:
+        """How it stood at what a rollback names."""
+        fold = PastFold(self.scope, data)
+        for decision, record, (envelope, given, position) in zip(self.decisions, self.records, self.inputs, strict=True):
+            fold.take(decision, envelope, given, position.offset, envelope.recordedtime or "", sha256_hex(record.value))
+        return fold.found
 
     def take(self, decision: ch.Decision, envelope: Envelope, data: msgspec.Struct, position: Position) -> None:
         value = decision_envelope(decision, envelope, position).to_bytes()

@@ -55,6 +55,10 @@ DIGESTS: dict[str, tuple[str, str]] = {
         "2833ec41930bcb2961bb5d004270193a19874718addefcb386d2f2e10bad3976",
         "7e803b5c2114ab2ed0c914a5caa2a7bb3bafb4aa4d10dc9242ac0d30511bec70",
     ),
+    "rollback.requested.v1": (
+        "7d02f790ecd7159bb84d0bc91285f0e0c7688967f8c648a460969ffaceb86960",
+        "5e39010ed35128279001b762ea45aa2df8bcf40aba2d10313921363390144ade",
+    ),
     "session.ended.v1": (
         "22b334a771753c90c1329ac507e58159a1316a666aaf347e1d35d33c58a015d9",
         "9cbb78e3b67e67ce8bf502d5b10597a630ee00d310c8adc32a4f9b89981d83b3",

@@ -35,6 +35,7 @@ from mnemolog.schemas.inputs import (
     FeedbackGiven,
     ReextractRequested,
     RetractionRequested,
+    RollbackRequested,
     SessionEnded,
     Turn,
 )
@@ -111,6 +112,15 @@ EXPECTED: dict[str, msgspec.Struct] = {
     ),
     "erasure.requested.v1": ErasureRequested(reason="asked for by the user", actor="operator:7"),
     "reextract.requested.v1": ReextractRequested(turn_id="turn-1", reason="the model was down"),
+    "rollback.requested.v1": RollbackRequested(
+        target="slot",
+        target_id="f-1",
+        slot="budget",
+        to="turn-1",
+        to_source="order-service",
+        reason="读错了 misread",
+        actor="operator:7",
+    ),
     "feedback.given.v1": FeedbackGiven(
         recall_id="019caf18-4c40-7a5b-8c3d-0123456789ab",
         outcome="failure",

@@ -120,13 +120,14 @@ def test_every_type_of_input_is_taken_and_an_older_version_is_read(
         "deadline.passed": {"kind": "valid_from", "due": TIME},
         "retraction.requested": {"target": "turn", "target_id": "old"},
         "reextract.requested": {"turn_id": "old"},
+        "rollback.requested": {"target": "scope", "to": "old"},
         "feedback.given": {"recall_id": "r", "outcome": "success"},
         "erasure.requested": {},
     }
     outside.turn(old)
     for name, data in inputs.items():
         outside.turn(plain_turn(name, "", type=name, dataschema=f"urn:mnemolog:{name}:1", data=data))
-    assert run(core).appended == 9
+    assert run(core).appended == 10
     events = [decode(record.value) for record in partition.log.read(DYNAMICS)]
     assert [event.type for event, _ in events] == ["turn.recorded", *inputs]
     assert (events[0][0].version, events[0][1].content) == (1, "hello")

@@ -17,6 +17,7 @@ from ..schemas.scope import Scope
 from .core.chain import decision_envelope
 from .core.decide import decide
 from .core.evolve import apply
+from .core.past import PastState
 from .core.policy import Policy
 from .core.ports import SeenTurn, Stored
 from .core.state import ScopeState, dump, load
@@ -38,8 +39,8 @@ class ObservedInput(NamedTuple):
     envelope: Envelope
     data: msgspec.Struct
     observed: Observation | ExtractionFailed
-    about: SeenTurn | None
-    """For a `reextract.requested`: the turn that it names, if it is there."""
+    about: SeenTurn | PastState | None
+    """Of a `reextract.requested` the turn, of a `rollback.requested` the past that it names, if it is there."""
 
 
 class Decider:

@@ -22,8 +22,9 @@ from ..projections.weeks import summarise_due
 from ..schemas.envelope import Envelope
 from ..schemas.errors import Closed, LogError, ModelUnavailable, StaleDecision
 from ..schemas.events import CHANGES, DYNAMICS, decode
-from ..schemas.inputs import ErasureRequested, ReextractRequested, RetractionRequested
+from ..schemas.inputs import ErasureRequested, RetractionRequested
 from ..schemas.scope import Scope
+from .about import ALONE, Lookup
 from .core.policy import Policy
 from .core.ports import EventLog, Extractor, Stored
 from .deciding import Decider, ObservedInput, Touched
@@ -48,11 +49,13 @@ class Engine:
         self._log, self._store, self._projector = log, store, projector
         self._windows = Windows(log, StorePlaces(store), extractor.window)
         self._observer = Observer(extractor, self._windows)
+        self._lookup = Lookup(log, self._windows)
         self._parking = ParkingLot(store)
         self._decider = Decider(store.load_state, policy, self._parking, log.epoch)
         self._weeks: dict[tuple[str, str], None] = {}
         self._lock = threading.RLock()
         self._stopped = False
+        self._version = 0
         self.started = False
         """Whether what an earlier run left behind has been taken up."""
         self.waiting_for: str = ""
@@ -67,6 +70,7 @@ class Engine:
         with self._lock:
             if self._stopped:
                 raise Closed("the memory was closed: open it again")
+            self._look_at_version()
             self._catch_up()
             end = self._log.end(DYNAMICS) if until is None else until
             while (start := self._store.cursor().applied_input) < end and not self._stopped:
@@ -129,8 +133,8 @@ class Engine:
                     self._parking.park(stored.scope, stored.offset, "", error)
                     reached = stored.offset + 1
                     continue
-                if isinstance(data, ReextractRequested) and inputs:
-                    break  # the turn that it names may be one of them
+                if isinstance(data, ALONE) and inputs:
+                    break  # what it names may be one of them
                 # A record that lies there twice counts once, whoever wrote it.
                 first = self._log.position_of(envelope.scope, envelope.source, envelope.id)
                 if first is None or first.offset == stored.offset:
@@ -148,7 +152,7 @@ class Engine:
         return inputs, reached
 
     def _input(self, stored: Stored, envelope: Envelope, data: msgspec.Struct) -> tuple[ObservedInput, Envelope]:
-        about = self._observer.about(stored, data)
+        about = self._lookup.about(stored, data)
         observed = self._observer.observe(stored, envelope, data, about)
         record = observation_envelope(stored, envelope, observed, self._decider.position(stored))
         return ObservedInput(stored, envelope, data, observed, about), record
@@ -184,6 +188,13 @@ class Engine:
         if self._weeks:
             summarise_due(self._log, self._store, self._projector, list(self._weeks))
             self._weeks.clear()
+
+    def _look_at_version(self) -> None:
+        """What is kept in memory was loaded from one version of the tables; another one may be live by now."""
+        live = self._store.live_version()
+        if live != self._version:
+            self._version = live
+            self.forget_loaded()
 
     def _catch_up(self) -> None:
         """Projects what was decided but not projected: by a run that was killed, or by another processor."""

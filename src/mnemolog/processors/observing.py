@@ -15,6 +15,7 @@ from ..schemas.events import make
 from ..schemas.inputs import ReextractRequested, Turn
 from ..schemas.observations import ExtractionFailed, Observation
 from ..schemas.scope import Scope
+from .core.past import PastState
 from .core.ports import Extraction, Extractor, SeenTurn, Stored
 from .windows import Windows
 
@@ -37,7 +38,7 @@ class Observer:
         return self._windows.turn(stored, data.turn_id) if isinstance(data, ReextractRequested) else None
 
     def observe(
-        self, stored: Stored, envelope: Envelope, data: msgspec.Struct, about: SeenTurn | None
+        self, stored: Stored, envelope: Envelope, data: msgspec.Struct, about: SeenTurn | PastState | None
     ) -> Observation | ExtractionFailed:
         """The observation of the input that lies at `stored`."""
         if isinstance(data, Turn):
@@ -45,7 +46,7 @@ class Observer:
             observed = self._extract(envelope, seen, self._windows.before(stored, data.session))
             self._windows.add(stored, seen)
             return observed
-        if about is not None:
+        if isinstance(about, SeenTurn):
             return self._extract(envelope, about, self._windows.before_turn(stored, about))
         return Observation(input_id=envelope.id, input_type=envelope.type, extractor="command/1", command=envelope.type)
 

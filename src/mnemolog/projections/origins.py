@@ -26,7 +26,7 @@ def origins(t: Tables, scope_id: int, item: DecidedInput) -> Iterator[tuple[sa.T
     for place, change in enumerate(item.decision.changes):
         where = {"scope_id": scope_id, "position": item.offset, "place": place}
         named = isinstance(change, ch.FormCreated | ch.FormNamed)
-        if isinstance(change, ch.FormCreated | ch.FormNamed):
+        if isinstance(change, ch.FormCreated | ch.FormNamed | ch.FormRestored):
             yield t.names, {**where, "form_id": change.form_id, "name": change.name}
         # Whatever a decision quotes may have given the name.
         others = (cited if named else _quoted(change)) - {own}
@@ -44,7 +44,8 @@ _NOTHING = {"form_type": "", "form_id": "", "pending_id": ""}
 
 def _quoted(change: ch.Change) -> set[str]:
     evidence: list[Evidence] = getattr(change, "evidence", [])
-    return {piece.turn_id for piece in evidence}
+    origin: str = getattr(change, "origin", "")
+    return {piece.turn_id for piece in evidence} | ({origin} if origin else set())
 
 
 def _about(change: ch.Change) -> list[Row]:

@@ -161,6 +161,11 @@ class RowBatch:
         self._queue("forms", self._sql.form_named, {"b_scope": scope_id, "b_form": change.form_id, "b_name": change.name})
         self._touch(scope_id, change.form_id, moment)
 
+    def _form_restored(self, scope_id: int, item: DecidedInput, place: int, moment: str, change: ch.FormRestored) -> None:
+        row = {"b_scope": scope_id, "b_form": change.form_id, "b_name": change.name}
+        self._queue("forms", self._sql.form_restored, row)
+        self._touch(scope_id, change.form_id, moment)
+
     def _touch(self, scope_id: int, form_id: str, moment: str, *, show: bool = False) -> None:
         """The Form's last change; with `show` a hidden Form is there again, because something new was said about it."""
         row = self._touched_forms.setdefault(
@@ -202,7 +207,7 @@ class RowBatch:
         self._reinforced.pop(key, None)
         self._evidence_of(key, change.evidence, change.count)
         self._point(scope_id, change)
-        self._touch(scope_id, change.form_id, moment, show=change.reason != "elapsed")
+        self._touch(scope_id, change.form_id, moment, show=change.reason not in _UNSAID)
 
     def _point(self, scope_id: int, change: ch.SlotChanged) -> None:
         """What stands in the slot (or element) after this change."""
@@ -220,14 +225,8 @@ class RowBatch:
             else:
                 # Only what it ends goes: a scheduled version that is called off leaves the standing one alone.
                 self._write_pointers()
-                ended = {
-                    "b_scope": scope_id,
-                    "b_form": change.form_id,
-                    "b_slot": change.slot,
-                    "b_element": change.element,
-                    "b_version": change.supersedes,
-                }
-                self._sql.pointer_ended.run(self._connection, [ended])
+                there = {"b_scope": scope_id, "b_form": change.form_id, "b_slot": change.slot, "b_element": change.element}
+                self._sql.pointer_ended.run(self._connection, [{**there, "b_version": change.supersedes}])
 
     @staticmethod
     def _pointer(place: tuple[int, str, str, str], lane: int, version: int) -> Row:
@@ -387,8 +386,10 @@ class RowBatch:
             self._week(scope_id, week, item.offset, hidden_at=item.offset)
 
 
-_WITHOUT_ROWS = (ch.WorkingNoted, ch.WorkingCleared)
-"""Working memory lives in the resolver's state alone."""
+_UNSAID = ("elapsed", "rolled_back")
+"""Nobody said anything about the Form: hidden as it may be, it stays so."""
+_WITHOUT_ROWS = (ch.WorkingNoted, ch.WorkingCleared, ch.RolledBack)
+"""Working memory lives in the resolver's state alone; what a rollback was asked for stands on the log."""
 
 
 _HANDLERS: dict[type, Callable[..., None]] = {

@@ -44,6 +44,8 @@ class Statements:
         b = given(form=StoredText, name=StoredText)
         form = (f.scope_id == b.scope, f.form_id == b.form)
         self.form_named = b.write(sa.update(t.forms).where(*form).values(name=b.name), "scope", "form")
+        restored = sa.update(t.forms).where(*form).values(name=b.name, status="current")
+        self.form_restored = b.write(restored, "scope", "form")
         b = given(form=StoredText)
         form = (f.scope_id == b.scope, f.form_id == b.form)
         self.form_retired = b.write(sa.update(t.forms).where(*form).values(status="retired"), "scope", "form")

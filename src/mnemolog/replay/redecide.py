@@ -3,8 +3,10 @@ would decide otherwise. No extractor and no model is asked; what was decided sta
 
 from __future__ import annotations
 
+from ..processors.about import look_back
 from ..processors.core.decide import decide
 from ..processors.core.evolve import apply
+from ..processors.core.past import PastState
 from ..processors.core.policy import Policy
 from ..processors.core.ports import EventLog, SeenTurn, Stored
 from ..processors.core.state import ScopeState
@@ -15,7 +17,7 @@ from ..schemas.codec import canonical
 from ..schemas.envelope import Position
 from ..schemas.errors import Undecodable
 from ..schemas.events import DYNAMICS, decode
-from ..schemas.inputs import ReextractRequested, Turn
+from ..schemas.inputs import ReextractRequested, RollbackRequested, Turn
 from ..schemas.observations import ExtractionFailed, Observation
 
 __all__ = ["Redecide"]
@@ -54,8 +56,11 @@ class Redecide:
         self._note_hidden(item)
         return difference
 
-    def _about(self, item: DecidedInput) -> SeenTurn | None:
-        """The turn that a request to understand again is about: the first with that id that was not hidden by then."""
+    def _about(self, item: DecidedInput) -> SeenTurn | PastState | None:
+        """The turn that a request to understand again is about, the first with that id that was not hidden by then; or how the
+        scope stood at what a rollback names."""
+        if isinstance(item.data, RollbackRequested):
+            return look_back(self._log, item.input.scope, item.data, item.offset).found
         if not isinstance(item.data, ReextractRequested) or item.data.turn_id in self._hidden.get(item.scope, ()):
             return None
         start = self._erased.get(item.scope, -1) + 1

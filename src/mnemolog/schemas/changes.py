@@ -17,19 +17,25 @@ __all__ = [
     "Decision",
     "EdgeAdded",
     "EdgeRetired",
+    "EdgeStood",
     "EpisodeSeen",
     "FormCreated",
     "FormNamed",
+    "FormRestored",
     "FormRetired",
+    "FormStood",
     "Hidden",
     "Outcome",
     "PendingClosed",
     "PendingOpened",
+    "PendingStood",
     "Rejected",
+    "RolledBack",
     "SlotChanged",
     "SlotReason",
     "SlotReinforced",
     "SlotStatus",
+    "SlotStood",
     "WeekSummarised",
     "WorkingCleared",
     "WorkingNoted",
@@ -37,7 +43,7 @@ __all__ = [
 
 Outcome = Literal["changed", "nothing", "rejected", "duplicate", "failed"]
 SlotStatus = Literal["confirmed", "scheduled", "history", "retired"]
-SlotReason = Literal["new", "newer", "corrected", "confirmed", "refined", "added", "removed", "late", "elapsed"]
+SlotReason = Literal["new", "newer", "corrected", "confirmed", "refined", "added", "removed", "late", "elapsed", "rolled_back"]
 
 
 class _Change(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
@@ -89,6 +95,10 @@ class SlotChanged(_Change, tag="slot_changed", frozen=True, kw_only=True):
     evidence: list[Evidence] = []
     count: int = 1
     """How many pieces of evidence support this version so far."""
+    restores: int | None = None
+    """The version that a rollback puts back."""
+    origin: str = ""
+    """The input that had made that version."""
 
 
 class SlotReinforced(_Change, tag="slot_reinforced", frozen=True, kw_only=True):
@@ -122,6 +132,10 @@ class PendingOpened(_Change, tag="pending_opened", frozen=True, kw_only=True):
     evidence: list[Evidence]
     candidate: Candidate | None = None
     """What was heard, to decide again when the answer comes."""
+    session: str = ""
+    """The session that it belongs to, where a rollback opens it again."""
+    origin: str = ""
+    """The input that had opened it."""
 
 
 class PendingClosed(_Change, tag="pending_closed", frozen=True, kw_only=True):
@@ -129,6 +143,18 @@ class PendingClosed(_Change, tag="pending_closed", frozen=True, kw_only=True):
 
     pending_id: str
     how: Literal["confirmed", "rejected", "superseded"]
+
+
+class FormRestored(_Change, tag="form_restored", frozen=True, kw_only=True):
+    """A rollback: the Form stands, is called `name`, and is found by `keys` and by no others of its Form type but `aliases`,
+    which name other Forms first. What is hidden stays hidden."""
+
+    form_id: str
+    name: str
+    keys: list[str]
+    aliases: list[str] = []
+    origin: str = ""
+    """The input that had given the name."""
 
 
 class FormRetired(_Change, tag="form_retired", frozen=True, kw_only=True):
@@ -150,6 +176,8 @@ class EdgeAdded(_Change, tag="edge_added", frozen=True, kw_only=True):
     weight: float = 1.0
     evidence: list[Evidence] = []
     valid_from: str
+    origin: str = ""
+    """The input that had related them, where a rollback does it again."""
 
 
 class EdgeRetired(_Change, tag="edge_retired", frozen=True, kw_only=True):
@@ -171,6 +199,8 @@ class EpisodeSeen(_Change, tag="episode_seen", frozen=True, kw_only=True):
     slot: str = ""
     occurred_at: str
     evidence: list[Evidence] = []
+    origin: str = ""
+    """The input behind what a rollback put back."""
 
 
 class WorkingNoted(_Change, tag="working_noted", frozen=True, kw_only=True):
@@ -218,6 +248,70 @@ class Hidden(_Change, tag="hidden", frozen=True, kw_only=True):
     actor: str = ""
 
 
+class FormStood(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A Form before a rollback."""
+
+    form_id: str
+    form_type: str
+    name: str
+    retired: bool = False
+
+
+class SlotStood(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What stood in a slot or element before a rollback; `version` 0: nothing."""
+
+    form_id: str
+    slot: str
+    element: str = ""
+    version: int = 0
+    value: Value | None = None
+    confidence: float = 0.0
+    authority: Authority | None = None
+    valid_from: str = ""
+    scheduled: bool = False
+
+
+class PendingStood(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A question that was open before a rollback."""
+
+    pending_id: str
+    form_id: str = ""
+    slot: str
+    value: Value | None = None
+    confidence: float = 0.0
+
+
+class EdgeStood(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A relation before a rollback."""
+
+    edge_id: str
+    from_form: str
+    to_form: str
+    relation: str
+
+
+class RolledBack(_Change, tag="rolled_back", frozen=True, kw_only=True):
+    """The last of a rollback's changes, which are those that stand before it in the decision: what it was asked to put back,
+    where to, and what stood until now of everything that they change."""
+
+    target: Literal["scope", "form", "slot"]
+    target_id: str = ""
+    slot: str = ""
+    to: str = ""
+    """The last input that counted."""
+    to_source: str = ""
+    to_time: str = ""
+    """Where a recorded time was asked for."""
+    at: str
+    """Event time of that input."""
+    reason: str = ""
+    actor: str = ""
+    forms: list[FormStood] = []
+    slots: list[SlotStood] = []
+    pending: list[PendingStood] = []
+    edges: list[EdgeStood] = []
+
+
 Change = (
     FormCreated
     | FormNamed
@@ -235,6 +329,8 @@ Change = (
     | DeadlineSet
     | DeadlineDone
     | Hidden
+    | FormRestored
+    | RolledBack
 )
 
 

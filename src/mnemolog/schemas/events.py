@@ -65,6 +65,7 @@ EVENTS: dict[str, EventType] = {
         EventType("retraction.requested", 1, inputs.RetractionRequested, DYNAMICS),
         EventType("erasure.requested", 1, inputs.ErasureRequested, DYNAMICS),
         EventType("reextract.requested", 1, inputs.ReextractRequested, DYNAMICS),
+        EventType("rollback.requested", 1, inputs.RollbackRequested, DYNAMICS),
         EventType("feedback.given", 1, inputs.FeedbackGiven, DYNAMICS),
         EventType("observation.recorded", 1, observations.Observation, OBSERVATIONS),
         EventType("extraction.failed", 1, observations.ExtractionFailed, OBSERVATIONS),
@@ -79,7 +80,6 @@ RESERVED = (
     "document.published",
     "fact.shared",
     "memory.reviewed",
-    "rollback.requested",
     "source.erased",
     "step.recorded",
 )

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from .envelope import DEFAULT_SOURCE
 from .scope import MAX_ID
 from .times import FIXED_FORM
 
@@ -19,6 +20,7 @@ __all__ = [
     "ReextractRequested",
     "RetractionRequested",
     "Role",
+    "RollbackRequested",
     "SessionEnded",
     "Time",
     "Turn",
@@ -112,6 +114,22 @@ class ReextractRequested(_Data, frozen=True, kw_only=True):
 
     turn_id: str
     reason: str = ""
+
+
+class RollbackRequested(_Data, frozen=True, kw_only=True):
+    """`rollback.requested` v1: put a slot, a Form or the whole scope back to how it stood right after an input of the scope
+    (`to` of the source `to_source`), or at a recorded time (`to_time`): one of the two. What was decided since stays on the log
+    and in the history."""
+
+    target: Literal["scope", "form", "slot"]
+    target_id: str = ""
+    """The Form's id."""
+    slot: str = ""
+    to: Annotated[str, msgspec.Meta(max_length=MAX_ID)] = ""
+    to_source: str = DEFAULT_SOURCE
+    to_time: Time | None = None
+    reason: str = ""
+    actor: str = "user"
 
 
 class FeedbackGiven(_Data, frozen=True, kw_only=True):

@@ -7,15 +7,17 @@ import msgspec
 
 from ...schemas.changes import Change, DeadlineDone, Decision, Outcome, Rejected, SlotChanged
 from ...schemas.envelope import Envelope, Position
-from ...schemas.inputs import ReextractRequested, Turn
+from ...schemas.inputs import ReextractRequested, RollbackRequested, Turn
 from ...schemas.observations import ExtractionFailed, Observation
 from .commands import carry_out
 from .draft import Draft, Given
 from .moments import DUPLICATE_WINDOW, event_time, micros, turn_digest
+from .past import PastState
 from .policy import Policy
 from .ports import SeenTurn
 from .records import Version
 from .resolve_answer import answer_in_words
+from .resolve_rollback import roll_back
 from .resolve_statement import hear
 from .resolve_time import VALID_FROM, deadline_id
 from .resolve_turn import joined
@@ -32,12 +34,12 @@ def decide(
     observation: Observation | ExtractionFailed,
     policy: Policy,
     position: Position,
-    about: SeenTurn | None = None,
+    about: SeenTurn | PastState | None = None,
 ) -> Decision:
     """The decision about one input.
 
     envelope, data: the input and its typed data; position: where it lies; about: for `reextract.requested` the turn that is to
-    be understood again, None where it is gone.
+    be understood again, for `rollback.requested` how the scope stood then; None where that is gone.
     """
     moment = event_time(envelope)
     outcome: Outcome | None = None
@@ -57,7 +59,7 @@ def decide(
         changes = draft.changes
     if outcome is None or (outcome == "nothing" and changes):
         outcome = _outcome(changes)
-    turn = about.turn if about is not None and isinstance(data, ReextractRequested) else data
+    turn = about.turn if isinstance(about, SeenTurn) and isinstance(data, ReextractRequested) else data
     return Decision(
         input_id=envelope.id,
         input_source=envelope.source,
@@ -73,9 +75,16 @@ def decide(
     )
 
 
-def _carry_on(draft: Draft, data: msgspec.Struct, observation: Observation | ExtractionFailed, about: SeenTurn | None) -> str:
+def _carry_on(
+    draft: Draft,
+    data: msgspec.Struct,
+    observation: Observation | ExtractionFailed,
+    about: SeenTurn | PastState | None,
+) -> str:
     if isinstance(data, ReextractRequested) and about is None:
         return f"no turn {data.turn_id!r}"
+    if isinstance(data, RollbackRequested):
+        return roll_back(draft, data, about if isinstance(about, PastState) else None)
     if isinstance(data, Turn | ReextractRequested) and isinstance(observation, Observation):
         return _understand(draft, observation)
     return carry_out(draft, data)
@@ -88,9 +97,11 @@ def _is_due(state: ScopeState, moment: str) -> bool:
     return any(due <= now for due in (*state.scheduled.values(), *state.deadline.values()))
 
 
-def _given(envelope: Envelope, data: msgspec.Struct, moment: str, position: Position, about: SeenTurn | None) -> Given:
+def _given(
+    envelope: Envelope, data: msgspec.Struct, moment: str, position: Position, about: SeenTurn | PastState | None
+) -> Given:
     turn, turn_id = (data, envelope.id) if isinstance(data, Turn) else (None, "")
-    if isinstance(data, ReextractRequested) and about is not None:
+    if isinstance(data, ReextractRequested) and isinstance(about, SeenTurn):
         turn, turn_id = about.turn, about.id
         moment = min(turn.occurred_at, moment)
     if turn is None:

@@ -11,7 +11,7 @@ import msgspec
 from ...schemas import changes as ch
 from ...schemas.envelope import Envelope, Position
 from ...schemas.inputs import Turn
-from .evolve_slots import Cause, Touched, bounded, focus, form_created, form_named, slot_changed, slot_reinforced
+from .evolve_slots import Cause, Touched, bounded, focus, form_created, form_named, form_restored, slot_changed, slot_reinforced
 from .moments import DUPLICATE_WINDOW, event_time, micros, turn_digest
 from .records import META, SEP, Edge, Note, Pending, Session, slot_key
 from .state import ScopeState
@@ -85,7 +85,7 @@ def _pending_opened(state: ScopeState, change: ch.PendingOpened, cause: Cause, t
     state.pending[change.pending_id] = Pending(
         change.pending_id,
         state.seq,
-        cause.session,
+        change.session or cause.session,
         change.form_type,
         change.form_id,
         change.name,
@@ -179,7 +179,7 @@ def _deadline_done(state: ScopeState, change: ch.DeadlineDone, cause: Cause, tou
 
 
 def _nothing(state: ScopeState, change: ch.Change, cause: Cause, touched: Touched) -> None:
-    """Episodes and refusals are for readers; deciding needs none of them."""
+    """Episodes, refusals and what a rollback was asked for are for readers; deciding needs none of them."""
 
 
 def _hidden(state: ScopeState, change: ch.Hidden, cause: Cause, touched: Touched) -> None:
@@ -205,4 +205,6 @@ _HANDLERS: dict[type, Callable[[ScopeState, Any, Cause, Touched], None]] = {
     ch.DeadlineSet: _deadline_set,
     ch.DeadlineDone: _deadline_done,
     ch.Hidden: _hidden,
+    ch.FormRestored: form_restored,
+    ch.RolledBack: _nothing,
 }

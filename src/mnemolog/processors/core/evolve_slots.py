@@ -9,7 +9,17 @@ from ...schemas.observations import Evidence
 from .records import ENDS, HOT, SEP, Form, Place, Session, Version, place_key, slot_key
 from .state import ScopeState, index_place
 
-__all__ = ["Cause", "Touched", "bounded", "focus", "form_created", "form_named", "slot_changed", "slot_reinforced"]
+__all__ = [
+    "Cause",
+    "Touched",
+    "bounded",
+    "focus",
+    "form_created",
+    "form_named",
+    "form_restored",
+    "slot_changed",
+    "slot_reinforced",
+]
 
 Touched = dict[str, None]
 """Keys of touched records, in order."""
@@ -71,6 +81,37 @@ def form_named(state: ScopeState, change: ch.FormNamed, cause: Cause, touched: T
     focus(state, form.form_id, cause, touched)
 
 
+def form_restored(state: ScopeState, change: ch.FormRestored, cause: Cause, touched: Touched) -> None:
+    form = state.form.get(change.form_id)
+    if form is None:
+        return
+    kind, had = form.form_type, dict(form.keys)
+    # The first key stays first: its number says when the Form came to be.
+    kept = [form.keys[0]]
+    kept += [(key, had.get(key, 0)) for key in change.aliases if key != form.keys[0][0]]
+    for key in change.keys:
+        if state.keys.get(f"{kind}{SEP}{key}") != form.form_id:
+            state.seq += 1
+            kept.append((key, state.seq))
+        elif key != form.keys[0][0] or had[key] != form.keys[0][1]:
+            kept.append((key, had.get(key, 0)))
+    state.form[form.form_id] = Form(form.form_id, kind, form.key, change.name, False, form.touched, tuple(kept))
+    touched[f"form{SEP}{form.form_id}"] = None
+    for key in dict.fromkeys([*had, *change.keys, *change.aliases]):
+        _found_by(state, kind, key)
+
+
+def _found_by(state: ScopeState, kind: str, key: str) -> None:
+    """The Form that was last called so is found by it, as where the state is loaded."""
+    holders = [
+        (seq, form_id) for form_id in state.forms_of.get(kind, ()) for held, seq in state.form[form_id].keys if held == key
+    ]
+    if holders:
+        state.keys[f"{kind}{SEP}{key}"] = max(holders)[1]
+    else:
+        state.keys.pop(f"{kind}{SEP}{key}", None)
+
+
 def slot_changed(state: ScopeState, change: ch.SlotChanged, cause: Cause, touched: Touched) -> None:
     form_id, slot = change.form_id, change.slot
     key = place_key(form_id, slot, change.element)
@@ -115,7 +156,7 @@ def slot_changed(state: ScopeState, change: ch.SlotChanged, cause: Cause, touche
         state.count[at] = change.version
         touched[f"count{SEP}{at}"] = None
     touched[f"place{SEP}{key}"] = None
-    if change.reason != "elapsed":
+    if change.reason not in ("elapsed", "rolled_back"):
         focus(state, form_id, cause, touched)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ...schemas.forms import FormType, Slot
 from ...schemas.values import Value
 
-__all__ = ["question", "self_name", "slot_label", "subject_label", "unresolved_question"]
+__all__ = ["question", "rollback_label", "rollback_words", "self_name", "slot_label", "subject_label", "unresolved_question"]
 
 
 def slot_label(slot: str, declared: Slot | None, lang: str) -> str:
@@ -52,3 +52,15 @@ def unresolved_question(what: str, words: str, lang: str) -> str:
     if lang == "zh":
         return f"“{words}”指的是哪个{what}？" if words else f"指的是哪个{what}？"
     return f'Which {what} do you mean by "{words}"?' if words else f"Which {what} do you mean?"
+
+
+def rollback_label(lang: str) -> str:
+    """A whole scope, as something that is put back."""
+    return "全部记忆" if lang == "zh" else "everything"
+
+
+def rollback_words(label: str, at: str, lang: str) -> tuple[str, str]:
+    """(what was done, to what) of a rollback of `label` to how it stood at `at`, for the timeline."""
+    day, _, time = at.rstrip("Z").partition("T")
+    moment = f"{day} {time[:8]} UTC"
+    return ("回滚了", f"{label}：回到 {moment} 的状态") if lang == "zh" else ("rolled back", f"{label} to {moment}")

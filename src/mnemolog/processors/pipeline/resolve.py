@@ -18,11 +18,11 @@ from ...projections.resolver_state import Progress, ResolverState
 from ...schemas.envelope import Position
 from ...schemas.errors import LogError, StaleDecision, Undecodable
 from ...schemas.events import DYNAMICS, OBSERVATIONS
-from ...schemas.inputs import ReextractRequested
 from ...schemas.observations import ExtractionFailed, Observation
 from ...schemas.scope import Scope
+from ..about import ALONE, Lookup
 from ..core.policy import Policy
-from ..core.ports import SeenTurn, Stored
+from ..core.ports import Stored
 from ..deciding import Decider, ObservedInput, Touched
 from ..parking import Parked, ParkingLot
 from ..windows import IndexPlaces, Windows
@@ -67,7 +67,7 @@ class ResolveCore:
         self._state = ResolverState(partition.state)
         self._parking = ParkingLot(partition.store)
         self._decider = Decider(self._state.load, policy, self._parking, partition.log.epoch)
-        self._windows = Windows(partition.log, IndexPlaces(partition.log.index), 0)
+        self._lookup = Lookup(partition.log, Windows(partition.log, IndexPlaces(partition.log.index), 0))
         self._at: Progress | None = None
         self._inputs: deque[Stored] = deque()
         self._next_input = 0
@@ -218,7 +218,9 @@ class ResolveCore:
                     known = self._observed.get(stored.offset)
                     if known is None:
                         break  # extraction is not there yet
-                    about = self._about(stored, data)
+                    if isinstance(data, ALONE) and inputs:
+                        break  # what it names may be one of them
+                    about = self._lookup.about(stored, data)
                     inputs.append(ObservedInput(stored, envelope, data, known[1], about))
             known = self._observed.pop(stored.offset, None)
             if known is not None:
@@ -235,9 +237,6 @@ class ResolveCore:
         if unknown:
             self._firsts |= self._log.first_offsets(unknown)
         return self._firsts
-
-    def _about(self, stored: Stored, data: msgspec.Struct) -> SeenTurn | None:
-        return self._windows.turn(stored, data.turn_id) if isinstance(data, ReextractRequested) else None
 
     def _decide(self, inputs: Sequence[ObservedInput], reached: int, observed: int) -> None:
         at = self._now()
@@ -293,7 +292,7 @@ class ResolveCore:
                 self._unobserved.add(scope)
                 self._parking.put_back(scope, Parked(stored.offset, envelope.id, "waits for its observation", 1))
                 return
-            given = ObservedInput(stored, envelope, data, observed[stored.offset], self._about(stored, data))
+            given = ObservedInput(stored, envelope, data, observed[stored.offset], self._lookup.about(stored, data))
             self._decide([given], end, self._now().next_observations)
             if scope in self._parking.scopes:
                 return
