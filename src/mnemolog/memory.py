@@ -22,6 +22,7 @@ from .face.sealing import Sealing
 from .face.state_check import StateChecks
 from .face.writing import Writing
 from .home import Home
+from .replay.past import Pasts
 from .schemas.clean import check_text
 from .schemas.errors import InvalidInput
 from .schemas.scope import Scope
@@ -100,6 +101,7 @@ class Memory(Writing, StateChecks, Fetching, Operations, Operating, Sealing, Aud
             self._home, place = remote, remote.recalls
         self._recorder = Recorder(place, on=record_recalls)
         self._end_recorder = weakref.finalize(self, self._recorder.close)
+        self._pasts = Pasts()
 
     @classmethod
     def connect(cls, tenant: str = "default", **options: Unpack[_Options]) -> Memory:
@@ -120,7 +122,7 @@ class Memory(Writing, StateChecks, Fetching, Operations, Operating, Sealing, Aud
         from .face.seen import SeenMemory
 
         seen = SeenMemory(self._home, view, self._tenant if tenant is None else Scope(tenant, "check").tenant)
-        seen._recorder = self._recorder
+        seen._recorder, seen._pasts = self._recorder, self._pasts
         seen._question_reader, seen._reranker = self._question_reader, self._reranker
         return seen
 
@@ -133,6 +135,7 @@ class Memory(Writing, StateChecks, Fetching, Operations, Operating, Sealing, Aud
     def close(self) -> None:
         """Ends the background processor and frees the folder. What was added is durable already and is processed later."""
         self._end_recorder()
+        self._pasts.close()
         self._home.close()
 
     def wait(self, token: str, timeout: float | None = None) -> None:

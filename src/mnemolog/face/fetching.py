@@ -11,7 +11,8 @@ from ..projections.read_models import ReadModels
 from ..schemas.errors import InvalidInput, NotAllowed, NotFound
 from ..schemas.scope import Scope
 from ..schemas.views import FormView, VersionView
-from .base import Face, Id, Rows
+from .base import Id, Rows
+from .past import PastFace, When
 
 if TYPE_CHECKING:
     from ..query.hits import Hit, HitStatus
@@ -22,7 +23,7 @@ __all__ = ["MOST_IDS", "Fetching"]
 MOST_IDS = 100
 
 
-class Fetching(Face):
+class Fetching(PastFace):
     """The part of the face that finds nothing by itself."""
 
     def fetch(
@@ -32,6 +33,8 @@ class Fetching(Face):
         user_id: Id | None = None,
         subject: str | None = None,
         now: TimeLike | None = None,
+        as_of: TimeLike | None = None,
+        known_at: TimeLike | None = None,
         wait: bool = True,
         tenant: str | None = None,
     ) -> Rows[Hit]:
@@ -46,7 +49,8 @@ class Fetching(Face):
             raise InvalidInput("ids", "must be a list of ids", "give the `id` of hits")
         if len(ids) > MOST_IDS:
             raise InvalidInput("ids", f"are {len(ids)}, more than {MOST_IDS}", "fetch them in parts")
-        moment = self._now(now)
+        when = When.of(as_of, known_at)
+        moment = self._now(as_of if now is None else now)
         named = subject is not None or user_id is not None
         whose = self._scope(tenant, subject, user_id) if named else None
         hits: list[Hit] = []
@@ -58,7 +62,8 @@ class Fetching(Face):
                 raise NotFound("memory", text)
             if scope not in behind:
                 behind[scope] = self._home.catch_up(str(scope), wait=wait)
-            hit = self._found(scope, one, text, moment)
+            with self._rows_of(scope, when) as source:
+                hit = self._found(source, scope, one, text, moment)
             if hit is None:
                 raise NotFound("memory", text)
             hits.append(hit)
@@ -72,8 +77,7 @@ class Fetching(Face):
             return None
         return scope if whose in (None, scope) else None
 
-    def _found(self, scope: Scope, one: MemoryId, text: str, now: str) -> Hit | None:
-        store = self._home.store_of(scope)
+    def _found(self, store: ReadModels, scope: Scope, one: MemoryId, text: str, now: str) -> Hit | None:
         if one.kind == "slot":
             return self._slot(store, scope, text, *one.parts)
         if one.kind == "turn":

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -14,6 +15,7 @@ from ..schemas.scope import Scope
 from ..schemas.times import parse_time
 from ..schemas.views import EdgeView, FormView, PendingView, SummaryView, TimelineEntry, VersionView
 from .base import Id, Rows
+from .past import PastFace, When
 from .recalling import Recalling, given_hits, given_lines
 
 if TYPE_CHECKING:
@@ -30,8 +32,15 @@ MOST_SECONDS = 600.0
 """The longest time budget."""
 
 
-class Reading(Recalling):
-    """Each list says in `.behind` how many of the scope's inputs it does not show yet."""
+class Reading(PastFace, Recalling):
+    """Each list says in `.behind` how many of the scope's inputs it does not show yet.
+
+    Every read takes `as_of` and `known_at`. as_of: what held at that moment of event time (late facts told, plans begun by
+    then); a question is taken as asked then. known_at: as the memory had been told by then; a recorded time, the id of an input
+    (which counts), or the token that writing returned. With both: what was known then to hold at `as_of`. What is hidden today
+    is hidden there too, and a question about the past is not recorded as a recall. Raises InvalidInput for a `known_at` in the
+    future, NotFound for an input that there is none of.
+    """
 
     def search(
         self,
@@ -50,6 +59,8 @@ class Reading(Recalling):
         now: TimeLike | None = None,
         time_budget: float | None = None,
         trace: bool = False,
+        as_of: TimeLike | None = None,
+        known_at: TimeLike | None = None,
         wait: bool = True,
         tenant: str | None = None,
     ) -> Rows[Hit]:
@@ -63,20 +74,21 @@ class Reading(Recalling):
         first; `.behind` says how much is missing. agent_id and session (or run_id): who asks, for the record that `.recall_id`
         names.
         """
-        asked = self._asked(tenant, subject, user_id, agent_id, also, limit, profile, time_budget, now, wait=wait)
-        found = asked.recall.search(
-            asked.scopes,
-            _query(query),
-            limit=limit,
-            now=asked.now,
-            include_history=history,
-            kinds=_kinds(kinds),
-            profile=asked.profile,
-            time_budget=time_budget,
-            trace=trace,
-            reader=self._question_reader,
-            reranker=self._reranker,
-        )
+        when = When.of(as_of, known_at)
+        with self._asked(tenant, subject, user_id, agent_id, also, limit, profile, time_budget, now, when, wait=wait) as asked:
+            found = asked.recall.search(
+                asked.scopes,
+                _query(query),
+                limit=limit,
+                now=asked.now,
+                include_history=history,
+                kinds=_kinds(kinds),
+                profile=asked.profile,
+                time_budget=time_budget,
+                trace=trace,
+                reader=self._question_reader,
+                reranker=self._reranker,
+            )
         behind = asked.behind
         noted = self._note(
             "search",
@@ -89,6 +101,7 @@ class Reading(Recalling):
             profile=asked.profile.name,
             missing=found.missing,
             behind=behind,
+            past=when is not None,
         )
         return Rows(found.hits, behind, missing=found.missing, trace=found.trace, recall_id=noted)
 
@@ -109,6 +122,8 @@ class Reading(Recalling):
         time_budget: float | None = None,
         trace: bool = False,
         count_tokens: Callable[[str], int] | None = None,
+        as_of: TimeLike | None = None,
+        known_at: TimeLike | None = None,
         wait: bool = True,
         tenant: str | None = None,
     ) -> Context:
@@ -119,22 +134,23 @@ class Reading(Recalling):
         of a text by the agent's own tokenizer (default: the embedder's). The rest is as in `search`.
         """
         _positive("budget", budget)
-        asked = self._asked(tenant, subject, user_id, agent_id, also, limit, profile, time_budget, now, wait=wait)
-        behind = asked.behind
-        found = asked.recall.context(
-            asked.scopes,
-            _query(query),
-            budget=budget,
-            limit=limit,
-            now=asked.now,
-            behind=behind,
-            profile=asked.profile,
-            time_budget=time_budget,
-            trace=trace,
-            reader=self._question_reader,
-            reranker=self._reranker,
-            count_tokens=count_tokens,
-        )
+        when = When.of(as_of, known_at)
+        with self._asked(tenant, subject, user_id, agent_id, also, limit, profile, time_budget, now, when, wait=wait) as asked:
+            behind = asked.behind
+            found = asked.recall.context(
+                asked.scopes,
+                _query(query),
+                budget=budget,
+                limit=limit,
+                now=asked.now,
+                behind=behind,
+                profile=asked.profile,
+                time_budget=time_budget,
+                trace=trace,
+                reader=self._question_reader,
+                reranker=self._reranker,
+                count_tokens=count_tokens,
+            )
         noted = self._note(
             "context",
             asked.scopes,
@@ -147,9 +163,11 @@ class Reading(Recalling):
             missing=found.missing,
             tokens=found.tokens,
             behind=behind,
+            past=when is not None,
         )
         return msgspec.structs.replace(found, recall_id=noted)
 
+    @contextmanager
     def _asked(
         self,
         tenant: str | None,
@@ -161,9 +179,10 @@ class Reading(Recalling):
         profile: str | Profile | None,
         time_budget: float | None,
         now: TimeLike | None,
+        when: When | None,
         *,
         wait: bool,
-    ) -> _Asked:
+    ) -> Iterator[_Asked]:
         """Checks what a question is asked with, and brings the scopes up to date."""
         from ..query.profiles import profile_of
 
@@ -174,11 +193,8 @@ class Reading(Recalling):
         _seconds(time_budget)
         moment = None if now is None else self._now(now)
         behind = sum(self._home.catch_up(str(one), wait=wait, index=True) for one in scopes)
-        if self._several is None:
-            from .several import Several
-
-            self._several = Several(self._home.recall_of, self._home.registry)
-        return _Asked(scopes, order, moment, behind, self._several.recall_of(scopes))
+        with self._recalls(scopes, when) as recall:
+            yield _Asked(scopes, order, self._moment_of(when, moment), behind, recall)
 
     def forms(
         self,
@@ -187,15 +203,18 @@ class Reading(Recalling):
         subject: str | None = None,
         form_type: str | None = None,
         retired: bool = False,
+        as_of: TimeLike | None = None,
+        known_at: TimeLike | None = None,
         wait: bool = True,
         tenant: str | None = None,
     ) -> Rows[FormView]:
         """The Forms as they stand now; with `retired` also those that were called off. Raises UnknownFormType."""
-        scope = str(self._scope(tenant, subject, user_id))
+        scope = self._scope(tenant, subject, user_id)
         if form_type is not None:
             self._home.registry.type(check_text("form_type", form_type))
-        behind = self._home.catch_up(scope, wait=wait)
-        return Rows(self._home.store_of(scope).forms(scope, form_type, retired), behind)
+        behind = self._home.catch_up(str(scope), wait=wait)
+        with self._rows_of(scope, When.of(as_of, known_at)) as source:
+            return Rows(source.forms(scope, form_type, retired), behind)
 
     def get(
         self,
@@ -203,11 +222,13 @@ class Reading(Recalling):
         *,
         user_id: Id | None = None,
         subject: str | None = None,
+        as_of: TimeLike | None = None,
+        known_at: TimeLike | None = None,
         wait: bool = True,
         tenant: str | None = None,
     ) -> FormView:
         """One Form by its id. Raises NotFound."""
-        return self._form(self._scope(tenant, subject, user_id), form_id, wait=wait)
+        return self._form_of(self._scope(tenant, subject, user_id), form_id, When.of(as_of, known_at), wait=wait)
 
     def history(
         self,
@@ -216,17 +237,20 @@ class Reading(Recalling):
         *,
         user_id: Id | None = None,
         subject: str | None = None,
+        as_of: TimeLike | None = None,
+        known_at: TimeLike | None = None,
         wait: bool = True,
         tenant: str | None = None,
     ) -> Rows[VersionView]:
         """Every version of the slots, oldest first within a slot, with dates, causes and evidence; of one Form or one slot
         where named."""
-        scope = str(self._scope(tenant, subject, user_id))
+        scope = self._scope(tenant, subject, user_id)
         for field, name in (("form_id", form_id), ("slot", slot)):
             if name is not None:
                 check_text(field, name)
-        behind = self._home.catch_up(scope, wait=wait)
-        return Rows(self._home.store_of(scope).history(scope, form_id, slot), behind)
+        behind = self._home.catch_up(str(scope), wait=wait)
+        with self._rows_of(scope, When.of(as_of, known_at)) as source:
+            return Rows(source.history(scope, form_id, slot), behind)
 
     def timeline(
         self,
@@ -236,16 +260,19 @@ class Reading(Recalling):
         since: TimeLike | None = None,
         until: TimeLike | None = None,
         limit: int | None = None,
+        as_of: TimeLike | None = None,
+        known_at: TimeLike | None = None,
         wait: bool = True,
         tenant: str | None = None,
     ) -> Rows[TimelineEntry]:
         """What happened and what was decided, oldest first; `since` inclusive, `until` exclusive; with `limit` the newest."""
-        scope = str(self._scope(tenant, subject, user_id))
+        scope = self._scope(tenant, subject, user_id)
         start = None if since is None else parse_time(since, "since")[0]
         end = None if until is None else parse_time(until, "until")[0]
-        behind = self._home.catch_up(scope, wait=wait)
+        behind = self._home.catch_up(str(scope), wait=wait)
         count = _positive("limit", limit)
-        entries = self._home.store_of(scope).timeline(scope, start, end, count, newest_first=count is not None)
+        with self._rows_of(scope, When.of(as_of, known_at)) as source:
+            entries = source.timeline(scope, start, end, count, newest_first=count is not None)
         return Rows(entries[::-1] if count is not None else entries, behind)
 
     def summaries(
@@ -253,39 +280,48 @@ class Reading(Recalling):
         *,
         user_id: Id | None = None,
         subject: str | None = None,
+        as_of: TimeLike | None = None,
+        known_at: TimeLike | None = None,
         wait: bool = True,
         tenant: str | None = None,
     ) -> Rows[SummaryView]:
         """What each ISO week (UTC) brought, oldest first; the last one may still be going on (`closed` is False)."""
-        scope = str(self._scope(tenant, subject, user_id))
-        behind = self._home.catch_up(scope, wait=wait)
-        return Rows(self._home.store_of(scope).summaries(scope), behind)
+        scope = self._scope(tenant, subject, user_id)
+        behind = self._home.catch_up(str(scope), wait=wait)
+        with self._rows_of(scope, When.of(as_of, known_at)) as source:
+            return Rows(source.summaries(scope), behind)
 
     def pending(
         self,
         *,
         user_id: Id | None = None,
         subject: str | None = None,
+        as_of: TimeLike | None = None,
+        known_at: TimeLike | None = None,
         wait: bool = True,
         tenant: str | None = None,
     ) -> Rows[PendingView]:
         """What was heard but not believed yet, each with the question to put to the user."""
-        scope = str(self._scope(tenant, subject, user_id))
-        behind = self._home.catch_up(scope, wait=wait)
-        return Rows(self._home.store_of(scope).pending(scope), behind)
+        scope = self._scope(tenant, subject, user_id)
+        behind = self._home.catch_up(str(scope), wait=wait)
+        with self._rows_of(scope, When.of(as_of, known_at)) as source:
+            return Rows(source.pending(scope), behind)
 
     def edges(
         self,
         *,
         user_id: Id | None = None,
         subject: str | None = None,
+        as_of: TimeLike | None = None,
+        known_at: TimeLike | None = None,
         wait: bool = True,
         tenant: str | None = None,
     ) -> Rows[EdgeView]:
         """How the Forms relate to each other."""
-        scope = str(self._scope(tenant, subject, user_id))
-        behind = self._home.catch_up(scope, wait=wait)
-        return Rows(self._home.store_of(scope).edges(scope), behind)
+        scope = self._scope(tenant, subject, user_id)
+        behind = self._home.catch_up(str(scope), wait=wait)
+        with self._rows_of(scope, When.of(as_of, known_at)) as source:
+            return Rows(source.edges(scope), behind)
 
 
 class _Asked(NamedTuple):

@@ -152,13 +152,15 @@ class Recalling(Face):
         missing: Mapping[str, str] | None = None,
         tokens: int = 0,
         behind: int = 0,
+        past: bool = False,
     ) -> str:
-        """Has a recall recorded and returns its id; empty where recalls are not recorded."""
+        """Has a recall recorded and returns its id; empty where recalls are not recorded, and for a question about the past:
+        recalls say what is used now."""
         agent = "default" if agent_id is None else check_name("agent_id", str(agent_id))
         run = resolve_session(session, run_id)
         if run is not None:
             check_name("session", run)
-        if not self._recorder.on:
+        if past or not self._recorder.on:
             return ""
         now = self._home.now()
         data = MemoryRecalled(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..producers.turns import TimeLike
 from ..schemas.errors import InvalidInput
 from .base import Id, Rows
+from .past import When
 from .reading import Reading
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ class StateChecks(Reading):
         also: Sequence[str] = (),
         limit: int = 3,
         now: TimeLike | None = None,
+        as_of: TimeLike | None = None,
+        known_at: TimeLike | None = None,
         wait: bool = True,
         tenant: str | None = None,
     ) -> Rows[Doubt]:
@@ -44,17 +47,18 @@ class StateChecks(Reading):
 
         if not isinstance(message, str):
             raise InvalidInput("message", f"must be text, not {type(message).__name__}")
-        asked = self._asked(tenant, subject, user_id, agent_id, also, limit, None, None, now, wait=wait)
-        recall, scopes = asked.recall, [str(scope) for scope in asked.scopes]
-        doubts = check_state(
-            message.encode("utf-8", "replace").decode("utf-8"),
-            {scope: recall.facts_of(scope) for scope in scopes},
-            {scope: recall.reader.pending(scope) for scope in scopes},
-            registry=self._home.registry,
-            now=asked.now or self._home.now(),
-            limit=limit,
-            when_said=lambda scope, turns: _when_said(recall, scope, turns),
-        )
+        when = When.of(as_of, known_at)
+        with self._asked(tenant, subject, user_id, agent_id, also, limit, None, None, now, when, wait=wait) as asked:
+            recall, scopes = asked.recall, [str(scope) for scope in asked.scopes]
+            doubts = check_state(
+                message.encode("utf-8", "replace").decode("utf-8"),
+                {scope: recall.facts_of(scope) for scope in scopes},
+                {scope: recall.reader.pending(scope) for scope in scopes},
+                registry=self._home.registry,
+                now=asked.now or self._home.now(),
+                limit=limit,
+                when_said=lambda scope, turns: _when_said(recall, scope, turns),
+            )
         return Rows(doubts, asked.behind)
 
 

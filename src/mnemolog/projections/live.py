@@ -21,9 +21,10 @@ __all__ = ["LiveReader"]
 
 
 class LiveReader:
-    """What recall reads, as `sight` lets it be seen. Everything but turns is the store's own; thread-safe."""
+    """What recall reads, as `sight` lets it be seen. Everything but turns is the store's own; thread-safe. Without a log, as of
+    the past, there is nothing beside the store."""
 
-    def __init__(self, store: Store, log: EventLog, sight: Sight | None = None) -> None:
+    def __init__(self, store: Store, log: EventLog | None, sight: Sight | None = None) -> None:
         self._whole, self._log, self._sight = store, log, sight
         self._store: ReadModels = store if sight is None else store.seen_by(sight)
 
@@ -34,7 +35,7 @@ class LiveReader:
         return self._store.stand(scope)
 
     def written(self, scope: Scope | str) -> int:
-        return self._log.end(DYNAMICS)
+        return 0 if self._log is None else self._log.end(DYNAMICS)
 
     def forms(self, scope: Scope | str, form_type: str | None = None, include_retired: bool = False) -> list[FormView]:
         return self._store.forms(scope, form_type, include_retired)
@@ -86,7 +87,11 @@ class LiveReader:
     def _waiting(self, scope: Scope | str, start: int) -> list[TurnView]:
         """Turns that are not decided yet, of the sources that are seen; none where only some Form types are, since nobody knows
         yet which ones they speak of."""
-        if self._log.end(DYNAMICS) <= start or (self._sight is not None and self._sight.form_types is not None):
+        if (
+            self._log is None
+            or self._log.end(DYNAMICS) <= start
+            or (self._sight is not None and self._sight.form_types is not None)
+        ):
             return []
         sources = None if self._sight is None else self._sight.sources
         wanted = scope if isinstance(scope, Scope) else Scope.parse(scope)

@@ -18,7 +18,7 @@ from .parked import parked_offsets
 from .store import Store
 from .tables import Tables, scopes
 
-__all__ = ["TURN", "VectorIndexer", "read_points"]
+__all__ = ["TURN", "Vector", "VectorIndexer", "points_of", "read_points"]
 
 TURN = "turn"
 """The kind of point; its id is the turn's dynamics offset in decimal."""
@@ -135,11 +135,18 @@ def _vector(blob: bytes) -> Vector:
 
 def read_points(store: Store, embedder: str, scope: str, kind: str, after: int) -> Iterator[tuple[str, int, Vector]]:
     """The points of a scope above a position whose vectors are cached: what a process that does not own the index scans."""
+    return points_of(store, store, embedder, scope, kind, after)
+
+
+def points_of(
+    turns: Store, vectors: Store, embedder: str, scope: str, kind: str, after: int
+) -> Iterator[tuple[str, int, Vector]]:
+    """The same for the turns of one store, with the vectors that are cached in another."""
     if kind != TURN:
         return
-    views = store.turns(scope, after)
+    views = turns.turns(scope, after)
     keys = [_key(view.content) for view in views]
-    known = store.vectors_get(embedder, scope, keys)
+    known = vectors.vectors_get(embedder, scope, keys)
     for view, key in zip(views, keys, strict=True):
         if key not in known:
             return  # the owner is not there yet; what follows comes with the next look, so that none is passed over
