@@ -41,16 +41,28 @@ def test_a_key_is_added_listed_and_revoked(tmp_path: Path, capsys: pytest.Captur
         (["keys", "list", "bot"], "NAME: is for add and revoke"),
         (["keys", "add", "bot", "--may", "fly"], "permissions"),
         (["keys", "add", "bot", "--sees", "a*b"], "subjects"),
+        (["keys", "add", "bot", "--form-type", "contrakt"], "no form type 'contrakt' (known: contract, "),
         (["serve", "--no-keys", "--host", "0.0.0.0"], "--no-keys"),  # noqa: S104
         (["serve", "there", "--servers"], "FOLDER"),
-        (["serve", "--port", "70000"], "--port"),
-        (["serve", "--rate", "fast"], "--rate"),
+        (["serve", "--port", "70000"], "--port: '70000' is not a whole number from 0 to 65535"),
+        (["serve", "--threads", "9" * 5000], "is not a whole number from 1 to 256"),
+        (["serve", "--rate", "fast"], "--rate: 'fast' is not a number from 0"),
+        (["serve", "--grace", "nan"], "--grace: 'nan' is not a number from 0"),
     ],
 )
 def test_what_does_not_fit_is_refused(words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     home = [] if words[:2] == ["serve", "there"] else ["--home", str(tmp_path / "home")]
     assert main([*words, *home]) == Exit.USAGE
     assert said in capsys.readouterr().err
+
+
+def test_a_key_may_see_a_type_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "types").mkdir()
+    (tmp_path / "types" / "recipe.yaml").write_text("name: recipe\nslots:\n  serves: {type: number}\n")
+    words = ["keys", "add", "cook", "--form-type", "recipe", "--home", str(tmp_path / "home")]
+    assert main(words) == Exit.USAGE
+    assert main([*words, "--form-types", str(tmp_path / "types"), "--json"]) == Exit.OK
+    assert json.loads(capsys.readouterr().out)["view"]["form_types"] == ["recipe"]
 
 
 def test_a_folder_that_is_something_else_is_not_touched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -108,4 +108,4 @@ def test_a_stop_that_may_take_no_time_takes_none(start: Start) -> None:
 @pytest.mark.parametrize("seconds", ["-1", "nan", "inf", "soon"])
 def test_a_grace_that_cannot_be_meant_is_refused(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["worker", "all", "--grace", seconds]) == Exit.USAGE
-    assert "--grace" in capsys.readouterr().err
+    assert f"--grace: {seconds!r} is not a number from 0" in capsys.readouterr().err

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..schemas.errors import InvalidInput, NotOurs
 from .codes import Exit
 from .home import form_types_of, home_of, one_of, servers_of, tenant_of
+from .numbers import at_least_zero, whole
 from .output import Output
 
 if TYPE_CHECKING:
@@ -30,21 +31,17 @@ def add_serving(made: Mapping[str, argparse.ArgumentParser]) -> None:
     serve = made["serve"]
     serve.add_argument("folder", nargs="?", metavar="FOLDER", help="the same as --home")
     serve.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: 127.0.0.1)")
-    serve.add_argument(
-        "--port", default=8420, type=_whole("--port", 0, 65535), metavar="N", help="default: 8420; 0: a free one"
-    )
+    serve.add_argument("--port", default=8420, type=whole(0, 65535), metavar="N", help="default: 8420; 0: a free one")
     serve.add_argument("--no-keys", action="store_true", help="ask nobody for a key: on a loopback address only, to try it out")
     serve.add_argument("--no-vectors", action="store_true", help="find by words alone: starts faster, and needs less memory")
-    serve.add_argument("--rate", default=100.0, type=_seconds("--rate"), metavar="N", help="requests a second of one key (100)")
-    serve.add_argument("--burst", default=200, type=_whole("--burst", 1, 10**6), metavar="N", help="and at once (200)")
-    serve.add_argument("--threads", default=8, type=_whole("--threads", 1, 256), metavar="N", help="calls at once (8)")
-    serve.add_argument("--queue", default=64, type=_whole("--queue", 0, 10**6), metavar="N", help="calls that may wait (64)")
+    serve.add_argument("--rate", default=100.0, type=at_least_zero, metavar="N", help="requests a second of one key (100)")
+    serve.add_argument("--burst", default=200, type=whole(1, 10**6), metavar="N", help="and at once (200)")
+    serve.add_argument("--threads", default=8, type=whole(1, 256), metavar="N", help="calls at once (8)")
+    serve.add_argument("--queue", default=64, type=whole(0, 10**6), metavar="N", help="calls that may wait (64)")
     serve.add_argument(
-        "--read-wait", default=2.0, type=_seconds("--read-wait"), metavar="SECONDS", help="the longest that a read waits (2)"
+        "--read-wait", default=2.0, type=at_least_zero, metavar="SECONDS", help="the longest that a read waits (2)"
     )
-    serve.add_argument(
-        "--grace", default=10.0, type=_seconds("--grace"), metavar="SECONDS", help="how long a stop may take (10)"
-    )
+    serve.add_argument("--grace", default=10.0, type=at_least_zero, metavar="SECONDS", help="how long a stop may take (10)")
     serve.add_argument("--verbose", action="store_true", help="one line a request on stderr, without what was said")
     keys = made["keys"]
     keys.add_argument("action", nargs="?", choices=("add", "list", "revoke"), default="list")
@@ -55,28 +52,6 @@ def add_serving(made: Mapping[str, argparse.ArgumentParser]) -> None:
     keys.add_argument("--sees", metavar="SUBJECT", action="append", help="add: only this subject, or user:*; may be repeated")
     keys.add_argument("--form-type", metavar="NAME", action="append", help="add: only Forms of this type; may be repeated")
     keys.add_argument("--from-source", metavar="NAME", action="append", help="add: only what came from there; may be repeated")
-
-
-def _whole(option: str, low: int, high: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not text.isdecimal() or not text.isascii() or not low <= int(text) <= high:
-            raise InvalidInput(option, f"is {text!r}", f"give a whole number from {low} to {high}")
-        return int(text)
-
-    return parse
-
-
-def _seconds(option: str) -> Callable[[str], float]:
-    def parse(text: str) -> float:
-        try:
-            number = float(text)
-        except ValueError:
-            number = -1.0
-        if not 0 <= number < 1e6:
-            raise InvalidInput(option, f"is {text!r}", "give a number, 0 or more")
-        return number
-
-    return parse
 
 
 def serve(args: argparse.Namespace) -> int:
@@ -139,7 +114,11 @@ def _add(store: KeyStore, args: argparse.Namespace, out: Output) -> int:
     import msgspec
 
     from ..schemas.access import View
+    from ..schemas.registry import Registry
 
+    registry = Registry.load(form_types_of(args))
+    for name in args.form_type or ():
+        registry.type(name)  # of one that is not declared, every request of the key would be refused
     view = View(args.key, subjects=_names(args.sees), form_types=_names(args.form_type), sources=_names(args.from_source))
     about, text = store.add(view, tenant=tenant_of(args), permissions=[name for name in args.may.split(",") if name])
     out.value({**msgspec.to_builtins(about), "key": text})

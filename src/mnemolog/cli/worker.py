@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..schemas.errors import InvalidInput
 from .codes import Exit
+from .numbers import at_least_zero
 
 if TYPE_CHECKING:
     from ..processors.core.ports import Embedder, Extractor
@@ -35,17 +36,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--model", metavar="NAME", help="extract: a model behind an OpenAI-compatible server, instead of offline"
     )
     parser.add_argument("--model-url", metavar="URL", help="extract: that server, such as http://127.0.0.1:8080/v1")
-    parser.add_argument("--grace", type=_seconds, default=20.0, metavar="SECONDS", help="how long a stop may take (default 20)")
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds < 1e6:
-        raise InvalidInput("--grace", f"is {text!r}", "give seconds, 0 or more")
-    return seconds
+    parser.add_argument(
+        "--grace", type=at_least_zero, default=20.0, metavar="SECONDS", help="how long a stop may take (default 20)"
+    )
 
 
 def worker(args: argparse.Namespace) -> int:
