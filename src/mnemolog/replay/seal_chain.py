@@ -114,6 +114,16 @@ class Sealed(msgspec.Struct, frozen=True, kw_only=True):
     def has_marks(self) -> bool:
         return bool(self.marks) or not self.seal.runs
 
+    def is_whole(self, place: Place) -> bool:
+        """Whether it is of that place and, with what is kept beside it, what its own hash says."""
+        seal = self.seal
+        return (
+            self.hash == seal.hash
+            and seal.place == place
+            and (not self.marks or (len(self.marks) == MARK * seal.records and sha256_hex(self.marks) == seal.marks))
+            and (not self.scopes or sha256_hex(self.scopes) == seal.scopes)
+        )
+
 
 class SigningKey:
     """A secret that signs seals: HMAC-SHA256 over a seal's hash. Who has it can check and could forge; who can only write to

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from ..processors.core.ports import EventLog, Stored
-from ..schemas.codec import sha256_hex
 from ..schemas.errors import LogError
 from .seal_chain import MARK, Place, Seal, Sealed, SigningKey, genesis, link, mark_of, offsets_of, scopes_of
 from .seal_file import SealFile
@@ -154,8 +153,8 @@ class _Check:
             problem = self._problem(sealed, before, whole)
             if problem:
                 self._break_seal(sealed.seal.number, sealed.seal.first, problem)
-            whole = not problem or self._itself(sealed)
-            if not self._itself(sealed):
+            whole = not problem or sealed.is_whole(self._place)
+            if not sealed.is_whole(self._place):
                 continue
             yield sealed
             before = sealed.seal
@@ -200,7 +199,7 @@ class _Check:
     def _problem(self, sealed: Sealed, before: Seal | None, whole: bool) -> str:
         """What is wrong with a seal by itself, and with how it follows on the one before it; empty where nothing is."""
         seal = sealed.seal
-        if not self._itself(sealed):
+        if not sealed.is_whole(self._place):
             return "was altered"
         if not whole or (before is not None and seal.number != before.number + 1) or (before is None and seal.number):
             return ""  # the one before it is gone or altered, which is noted
@@ -211,16 +210,6 @@ class _Check:
         if self._key is not None and sealed.key == self._key.id and not self._key.signed(sealed):
             return f"has a signature that is not of the key {self._key.id}"
         return ""
-
-    def _itself(self, sealed: Sealed) -> bool:
-        """Whether a seal, and what is kept beside it, are what its own hash says."""
-        seal = sealed.seal
-        return (
-            sealed.hash == seal.hash
-            and seal.place == self._place
-            and (not sealed.marks or (len(sealed.marks) == MARK * seal.records and sha256_hex(sealed.marks) == seal.marks))
-            and (not sealed.scopes or sha256_hex(sealed.scopes) == seal.scopes)
-        )
 
     def _break_seal(self, number: int, offset: int, problem: str) -> None:
         if self._seal_break is None:
@@ -284,7 +273,7 @@ class _Check:
         """The seals from a number on, for counting."""
         yield from self._kept[number:]
         for _, item in self._store.read(self._place, max(number, len(self._kept))):
-            if isinstance(item, Sealed) and self._itself(item):
+            if isinstance(item, Sealed) and item.is_whole(self._place):
                 yield item
 
 

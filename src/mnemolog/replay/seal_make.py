@@ -58,13 +58,16 @@ def seal_log(
     now: Callable[[], str],
     key: SigningKey | None = None,
     progress: Callable[[int], None] | None = None,
+    *,
+    block: int = BLOCK,
 ) -> list[SealedTopic]:
-    """Seals what is on a partition's topics and not sealed yet. With `key` the last seal of each is signed, whoever made it.
+    """Seals what is on a partition's topics and not sealed yet, up to `block` records in a seal. With `key` the last seal of
+    each is signed, whoever made it.
 
     Raises LogError, and seals nothing more of that topic, where the log ends below what was sealed, or the last seal cannot be
     read: something was altered, and a new seal must not cover it up.
     """
-    return [_seal_topic(log, store, place, now, key, progress) for place in places_of(log, partition)]
+    return [_seal_topic(log, store, place, now, key, progress, block) for place in places_of(log, partition)]
 
 
 def _seal_topic(
@@ -74,12 +77,13 @@ def _seal_topic(
     now: Callable[[], str],
     key: SigningKey | None,
     progress: Callable[[int], None] | None,
+    size: int,
 ) -> SealedTopic:
     records = seals = 0
     while True:
         last = _last(log, store, place)
         made = 0
-        for batch in _batches(log, place, last, now, key):
+        for batch in _batches(log, place, last, now, key, size):
             if not store.append(place, batch):
                 break  # somebody else sealed meanwhile: what is left is looked at again
             made += len(batch)
@@ -107,7 +111,7 @@ def _last(log: EventLog, store: SealStore, place: Place) -> Seal | None:
     if stand is None and last is None:
         return None
     where = f"{place.topic}, partition {place.partition}"
-    if not isinstance(last, Sealed) or stand is None or last.seal.hash != stand.hash or last.seal.place != place:
+    if not isinstance(last, Sealed) or stand is None or last.hash != stand.hash or not last.is_whole(place):
         raise LogError(f"{where}: the last seal was altered or deleted: `verify` says more; nothing more is sealed")
     end = log.end(place.topic)
     if end < last.seal.end:
@@ -116,7 +120,7 @@ def _last(log: EventLog, store: SealStore, place: Place) -> Seal | None:
 
 
 def _batches(
-    log: EventLog, place: Place, last: Seal | None, now: Callable[[], str], key: SigningKey | None
+    log: EventLog, place: Place, last: Seal | None, now: Callable[[], str], key: SigningKey | None, size: int
 ) -> Iterator[Sequence[Sealed]]:
     """What follows on a seal, as seals, some at a time."""
     start = 0 if last is None else last.end
@@ -124,7 +128,7 @@ def _batches(
         return
     records = log.read(place.topic, start)
     batch: list[Sealed] = []
-    while block := list[Stored](islice(records, BLOCK)):
+    while block := list[Stored](islice(records, size)):
         made = make_seal(place, last, block, now())
         last = made.seal
         batch.append(made if key is None else key.sign(made))
