@@ -89,4 +89,5 @@ class AsyncMemory:
     audit_report = _threaded(Memory.audit_report)
     verify = _threaded(Memory.verify)
     rebuild = _threaded(Memory.rebuild)
+    rollback = _threaded(Memory.rollback)
     stats = _threaded(Memory.stats)

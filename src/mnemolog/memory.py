@@ -18,6 +18,7 @@ from .face.operations import Operations
 from .face.ports import HomeLike
 from .face.recall_topic import in_folder
 from .face.recorder import Recorder
+from .face.rolling_back import RollingBack
 from .face.sealing import Sealing
 from .face.state_check import StateChecks
 from .face.writing import Writing
@@ -49,7 +50,7 @@ class _Options(TypedDict, total=False):
     reranker: Reranker | None
 
 
-class Memory(Writing, StateChecks, Fetching, Operations, Operating, Sealing, Auditing):
+class Memory(Writing, StateChecks, Fetching, Operations, Operating, Sealing, Auditing, RollingBack):
     """A memory in one folder, in this process alone, or on servers.
 
     path: the folder (made where it does not exist); None keeps everything in this process and forgets it on `close`. servers:

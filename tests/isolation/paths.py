@@ -235,6 +235,18 @@ def _audits_of_all(reader: Reader) -> Iterator[object]:
     yield from _allowed(lambda: reader.memory.audit_report("2020-01-01"))
 
 
+def _rollbacks(reader: Reader) -> Iterator[object]:
+    """What it would change, to every input there is, of the whole memory and of every Form; nothing is written."""
+    memory, subject = reader.memory, reader.subject
+    ends = [event_id for event_id, _ in (*reader.known.turns[:1], *reader.known.turns[-1:])]
+    for to in (*ends, "2026-03-20T09:00:00Z"):
+        for form_id in (None, *reader.known.forms, "nobody"):
+            try:
+                yield memory.rollback(to, form_id=form_id, subject=subject, dry_run=True)
+            except (NotFound, NotAllowed, InvalidInput) as error:
+                yield str(error)
+
+
 def _about_all(reader: Reader) -> Iterator[object]:
     yield from _refused(reader.memory.standing)
     yield from _refused(reader.memory.process)
@@ -287,6 +299,7 @@ PATHS: dict[str, tuple[Path, tuple[str, ...]]] = {
     "recalls": (_recalls, ("recalls", "prune_recalls")),
     "audits": (_audits, ("audit", "influence", "extractor_influence", "audit_report")),
     "audits of all": (_audits_of_all, ("extractor_influence", "audit_report")),
+    "rollbacks": (_rollbacks, ("rollback",)),
     "commands": (_commands, ("correct", "confirm", "reject", "reextract", "delete")),
     "MCP tools": (_mcp, ("search", "context", "history", "get", "pending", "forms", "fetch")),
     "printed": (_printed, ("forms", "history", "timeline", "summaries", "pending")),

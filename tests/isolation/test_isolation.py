@@ -29,6 +29,7 @@ SAY_SO = (
     "recalls",
     "audits",
     "audits of all",
+    "rollbacks",
     "commands",
     "the whole memory",
     "search in several scopes",

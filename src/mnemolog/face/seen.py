@@ -108,6 +108,10 @@ class SeenMemory(Memory):
         """Not allowed: it is about the whole memory."""
         raise NotAllowed("call", "rebuild", self.sight.name, "it is about the whole memory")
 
+    def _may_roll_back(self) -> None:
+        if not self.sight.whole:
+            raise NotAllowed("call", "rollback", self.sight.name, "it would also change what the view does not show")
+
     _whole_memory = False
 
     def _may_audit(self, call: str) -> None:
@@ -161,6 +165,8 @@ class SeenHome:
         """Nobody hides what they do not see: a scope, or a Form, may rest on more than the view shows."""
         if event.type == "erasure.requested" and not self.sight.whole:
             raise self._whole("delete_user", "it would also hide what the view does not show")
+        if event.type == "rollback.requested" and not self.sight.whole:
+            raise self._whole("rollback", "it would also change what the view does not show")
         hides_form = event.type == "retraction.requested" and event.data.get("target") != "turn"
         if hides_form and self.sight.sources is not None:
             raise self._whole("delete", "a Form may rest on sources that the view does not show: delete its turns")

@@ -4,6 +4,8 @@ What was hidden stays hidden. Positions, links, sessions, working memory and wha
 
 from __future__ import annotations
 
+from itertools import islice
+
 import msgspec
 
 from ...schemas import changes as ch
@@ -14,12 +16,13 @@ from .past import PastState
 from .records import SEP, Form, Pending
 from .resolve_rollback_slots import SlotsBack
 from .values import detect_lang
-from .wording import rollback_label, rollback_words, slot_label, subject_label
+from .wording import rollback_cause, rollback_label, rollback_words, slot_label, subject_label
 
 __all__ = ["MAX_BYTES", "roll_back"]
 
 MAX_BYTES = 8 * 1024 * 1024
 """Of the changes of one rollback, as JSON: a decision is one record, and no log takes records of any size."""
+_LOOKED_AT = 100
 
 
 def roll_back(draft: Draft, data: RollbackRequested, past: PastState | None) -> str:
@@ -67,7 +70,8 @@ class _Rollback:
     def __init__(self, draft: Draft, data: RollbackRequested, past: PastState) -> None:
         self._draft, self._data, self._past = draft, data, past
         self._when = draft.horizon
-        self._cause = f"{data.actor}: {data.reason}" if data.reason else data.actor
+        self._lang = _lang(draft)
+        self._cause = rollback_cause(data.actor, data.reason, self._lang)
         self._forms: list[ch.FormStood] = []
         self._pending: list[ch.PendingStood] = []
         self._edges: list[ch.EdgeStood] = []
@@ -212,7 +216,7 @@ class _Rollback:
     def tell(self, made: list[ch.Change]) -> None:
         """The timeline's entries, one for each value that changed and one for the whole, and what stood before."""
         draft, data, past = self._draft, self._data, self._past
-        lang = self._lang(made)
+        lang = self._lang
         for change in made:
             if isinstance(change, ch.SlotChanged) and change.status in ("confirmed", "retired"):
                 self._tell_slot(change, lang)
@@ -278,12 +282,9 @@ class _Rollback:
             )
         )
 
-    def _lang(self, made: list[ch.Change]) -> str:
-        """That of the words which what changes rests on, else of the reason."""
-        words: list[str] = []
-        for change in made:
-            words += [piece.quote for piece in getattr(change, "evidence", [])[:1]]
-            if isinstance(change, ch.SlotChanged):
-                words += [value.shown for value in (change.value, change.before) if value is not None]
-        words += [form.name for form in self._forms]
-        return detect_lang(" ".join(words) or self._data.reason)
+
+def _lang(draft: Draft) -> str:
+    """That of the words which what stands in the scope rests on."""
+    standing = (place.current for place in islice(draft.state.place.values(), _LOOKED_AT))
+    words = [piece.quote for version in standing if version is not None for piece in version.evidence[:1]]
+    return detect_lang(" ".join(words) or " ".join(form.name for form in draft.state.form.values()))

@@ -6,7 +6,16 @@ from __future__ import annotations
 from ...schemas.forms import FormType, Slot
 from ...schemas.values import Value
 
-__all__ = ["question", "rollback_label", "rollback_words", "self_name", "slot_label", "subject_label", "unresolved_question"]
+__all__ = [
+    "question",
+    "rollback_cause",
+    "rollback_label",
+    "rollback_words",
+    "self_name",
+    "slot_label",
+    "subject_label",
+    "unresolved_question",
+]
 
 
 def slot_label(slot: str, declared: Slot | None, lang: str) -> str:
@@ -52,6 +61,13 @@ def unresolved_question(what: str, words: str, lang: str) -> str:
     if lang == "zh":
         return f"“{words}”指的是哪个{what}？" if words else f"指的是哪个{what}？"
     return f'Which {what} do you mean by "{words}"?' if words else f"Which {what} do you mean?"
+
+
+def rollback_cause(actor: str, reason: str, lang: str) -> str:
+    """Why a version was put back: who wanted it, and what for."""
+    if reason:
+        return f"{actor}：{reason}" if lang == "zh" else f"{actor}: {reason}"
+    return f"{actor} 回滚" if lang == "zh" else f"rolled back by {actor}"
 
 
 def rollback_label(lang: str) -> str:
