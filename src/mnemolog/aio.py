@@ -89,5 +89,8 @@ class AsyncMemory:
     audit_report = _threaded(Memory.audit_report)
     verify = _threaded(Memory.verify)
     rebuild = _threaded(Memory.rebuild)
+    versions = _threaded(Memory.versions)
+    fall_back = _threaded(Memory.fall_back)
+    drop_version = _threaded(Memory.drop_version)
     rollback = _threaded(Memory.rollback)
     stats = _threaded(Memory.stats)

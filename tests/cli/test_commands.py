@@ -181,6 +181,31 @@ def test_verify_rebuild_and_stats(shell: Shell) -> None:
     assert shell("stats") == Exit.OK
 
 
+def test_versions_are_listed_fallen_back_to_and_dropped(shell: Shell) -> None:
+    shell("add", "I live in Haarlem.", "--id", "t1")
+    assert shell("rebuild", user=None) == Exit.OK
+    assert "version 1 is kept" in shell.err
+    listed = shell.json("versions", user=None)
+    assert [(view["version"], view["state"]) for view in listed] == [(1, "kept"), (2, "live")]
+    shell("add", "I live in Delft.", "--id", "t2")
+    back = shell.json("versions", "fall-back", "1", user=None)
+    assert (back["version"], back["replaced"]) == (1, 2)
+    assert "Delft" in json.dumps(shell.json("forms"))
+    assert shell("versions", "fall-back", "1", user=None) == Exit.USAGE
+    assert "answers already" in shell.err
+    assert shell("versions", "drop", "1", user=None) == Exit.USAGE
+    assert "fall back to another one first" in shell.err
+    assert shell("versions", "drop", "2", user=None) == Exit.OK
+    assert shell("versions", "drop", "2", user=None) == Exit.NO
+    assert shell("versions", user=None) == Exit.OK
+    assert "live" in shell.out
+    assert "kept" not in shell.out
+    assert shell("versions", "drop", user=None) == Exit.USAGE
+    assert shell("versions", "list", "3", user=None) == Exit.USAGE
+    assert shell("rebuild", "--keep", "11", user=None) == Exit.USAGE
+    assert shell.json("verify", user=None)["equal"] is True
+
+
 def test_verify_says_where_a_row_was_changed_by_hand(shell: Shell) -> None:
     import sqlite3
 

@@ -253,6 +253,9 @@ def _about_all(reader: Reader) -> Iterator[object]:
     yield from _refused(reader.memory.seal)
     yield from _refused(reader.memory.verify)
     yield from _refused(reader.memory.rebuild)
+    yield from _refused(reader.memory.versions)
+    yield from _refused(lambda: reader.memory.fall_back(1))
+    yield from _refused(lambda: reader.memory.drop_version(1))
     yield from _refused(reader.memory.stats)
     yield from _refused(lambda: reader.memory.prune_recalls(LATER))
 
@@ -303,7 +306,10 @@ PATHS: dict[str, tuple[Path, tuple[str, ...]]] = {
     "commands": (_commands, ("correct", "confirm", "reject", "reextract", "delete")),
     "MCP tools": (_mcp, ("search", "context", "history", "get", "pending", "forms", "fetch")),
     "printed": (_printed, ("forms", "history", "timeline", "summaries", "pending")),
-    "the whole memory": (_about_all, ("standing", "process", "seal", "verify", "rebuild", "stats", "prune_recalls")),
+    "the whole memory": (
+        _about_all,
+        ("standing", "process", "seal", "verify", "rebuild", "versions", "fall_back", "drop_version", "stats", "prune_recalls"),
+    ),
 }
 """Name: (how it is read, the methods that it goes through)."""
 

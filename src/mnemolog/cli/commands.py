@@ -12,7 +12,7 @@ from . import show
 from .codes import Exit
 from .home import one_of, opened, subject_of
 from .output import Output
-from .terminal import Progress, fold
+from .terminal import fold
 from .traced import note_missing, traced
 from .understood import NOTHING, understood
 
@@ -222,20 +222,6 @@ def _asked(args: argparse.Namespace) -> _Asked:
     }
 
 
-def rebuild(args: argparse.Namespace) -> int:
-    """Makes the read models anew."""
-    out = Output(json=args.json)
-    progress = Progress("rebuild")
-    with opened(args) as memory:
-        try:
-            report = memory.rebuild(progress.add)
-        finally:
-            progress.close()
-    out.value(report)
-    out.lines(show.report(report))
-    return Exit.OK
-
-
 def stats(args: argparse.Namespace) -> int:
     """Counts, of one scope or of the folder."""
     out = Output(json=args.json)
@@ -279,6 +265,5 @@ HANDLERS: dict[str, Callable[[argparse.Namespace], int]] = {
     "timeline": timeline,
     "summaries": summaries,
     "pending": pending,
-    "rebuild": rebuild,
     "stats": stats,
 }

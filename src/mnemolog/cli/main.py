@@ -117,6 +117,10 @@ def run(argv: Sequence[str]) -> int:
 
     if args.command in SEALING:
         return SEALING[args.command](args)
+    from .rebuilding import HANDLERS as REBUILDING
+
+    if args.command in REBUILDING:
+        return REBUILDING[args.command](args)
     from .commands import HANDLERS
 
     return HANDLERS[args.command](args)

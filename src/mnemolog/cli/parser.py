@@ -11,6 +11,7 @@ from ..schemas.errors import InvalidInput
 from .check import CHECK, add_check
 from .mcp import MCP, add_mcp
 from .operations import OPERATIONS, add_operations
+from .rebuilding import REBUILDING, add_rebuilding
 from .recalls import RECALLS, add_recalls
 from .seal import SEAL, add_seal, add_verify
 from .serve import SERVING, add_serving
@@ -31,7 +32,7 @@ COMMANDS = {
     "pending": "what was heard but not believed yet; answer with confirm or reject",
     **CHECK,
     **RECALLS,
-    "rebuild": "make the read models anew from the log",
+    **REBUILDING,
     **SEAL,
     "verify": "fold the log afresh and compare with what is stored",
     "stats": "counts",
@@ -93,6 +94,7 @@ def build() -> argparse.ArgumentParser:
     add_serving(made)
     add_mcp(made["mcp"])
     add_operations(made)
+    add_rebuilding(made)
     add_seal(made)
     add_verify(made)
     return parser

@@ -10,6 +10,7 @@ from .terminal import Paint, fold
 if TYPE_CHECKING:
     from ..query.context import Context
     from ..query.hits import Hit
+    from ..replay.fall_back import FallBackReport
     from ..replay.rebuild import RebuildReport
     from ..replay.verify import VerifyReport
     from ..schemas.observations import Evidence
@@ -192,8 +193,8 @@ def context(found: Context, quotes: Mapping[tuple[str, str, str], str], paint: P
     yield paint(f"({size})" if found.text else "(nothing is known about that)", "dim")
 
 
-def report(found: VerifyReport | RebuildReport) -> Iterator[str]:
-    """A verification or a rebuild, field by field."""
+def report(found: VerifyReport | RebuildReport | FallBackReport) -> Iterator[str]:
+    """A verification, a rebuild or a fall back, field by field."""
     import msgspec
 
     yield from counts(msgspec.to_builtins(found))

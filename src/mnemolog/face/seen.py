@@ -26,7 +26,6 @@ from .ports import HomeLike, Part, Written
 
 if TYPE_CHECKING:
     from ..query.recall import Recall
-    from ..replay.rebuild import RebuildReport
     from ..replay.seal_make import SealReport
     from ..replay.verify import VerifyReport
     from .operations import Operation, Standing
@@ -103,10 +102,6 @@ class SeenMemory(Memory):
     ) -> VerifyReport:
         """Not allowed: it is about the whole memory."""
         raise NotAllowed("call", "verify", self.sight.name, "it is about the whole memory")
-
-    def rebuild(self, progress: Callable[[int], None] | None = None) -> RebuildReport:
-        """Not allowed: it is about the whole memory."""
-        raise NotAllowed("call", "rebuild", self.sight.name, "it is about the whole memory")
 
     def _may_roll_back(self) -> None:
         if not self.sight.whole:

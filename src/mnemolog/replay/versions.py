@@ -24,12 +24,11 @@ from ..processors.core.ports import EventLog
 from ..projections.store import Store
 from ..projections.tables import SCHEMA_VERSION
 from ..projections.version_notes import VersionNote, read_notes, write_note
-from ..schemas.errors import Busy, InvalidInput, NotFound
+from ..schemas.errors import Busy
 from ..schemas.events import CHANGES
 
 __all__ = [
     "VersionView",
-    "drop_version",
     "kept_versions",
     "list_versions",
     "log_of",
@@ -136,17 +135,6 @@ def switch(
     if digest is not None:
         write_note(connection, version, msgspec.structs.replace(notes[version], state="ready", digest=digest))
     store.set_live(connection, version)
-
-
-def drop_version(store: Store, version: int) -> bool:
-    """Drops a version that does not answer; False where its readers take too long on a server. Raises InvalidInput for the one
-    that is live, NotFound, Busy where a rebuild is running."""
-    with one_at_a_time(store):
-        if version == store.live_version():
-            raise InvalidInput("version", f"{version} is the one that answers", "fall back to another one first")
-        if version not in store.table_versions():
-            raise NotFound("version", str(version), "`mnemolog versions` lists them")
-        return store.drop_version(version)
 
 
 def one_at_a_time(store: Store) -> AbstractContextManager[object]:
