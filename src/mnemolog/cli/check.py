@@ -10,6 +10,7 @@ from . import show
 from .codes import Exit
 from .home import opened, subject_of
 from .output import Output
+from .past import when_of
 from .terminal import Paint, fold
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ def check(args: argparse.Namespace) -> int:
     """Lists the questions, those first on which most depends."""
     out = Output(json=args.json)
     with opened(args) as memory:
-        doubts = memory.check(args.message, subject=subject_of(args), also=args.also, limit=args.limit, now=args.now)
+        doubts = memory.check(
+            args.message, subject=subject_of(args), also=args.also, limit=args.limit, now=args.now, **when_of(args)
+        )
     out.value(list(doubts))
     for doubt in doubts:
         out.lines(_shown(doubt, out.paint))

@@ -12,6 +12,7 @@ from . import show
 from .codes import Exit
 from .home import one_of, opened, subject_of
 from .output import Output
+from .past import When, now_only, when_of
 from .terminal import fold
 from .traced import note_missing, traced
 from .understood import NOTHING, understood
@@ -53,9 +54,12 @@ def add(args: argparse.Namespace) -> int:
     return Exit.OK
 
 
-def names_of(memory: Memory, subject: str | None) -> dict[str, str]:
+NOW: When = {"as_of": None, "known_at": None}
+
+
+def names_of(memory: Memory, subject: str | None, when: When = NOW) -> dict[str, str]:
     """The names of all Forms, by id."""
-    return {form.form_id: form.name or form.key for form in memory.forms(subject=subject, retired=True)}
+    return {form.form_id: form.name or form.key for form in memory.forms(subject=subject, retired=True, **when)}
 
 
 def understood_of(memory: Memory, subject: str | None, turn_id: str) -> list[str]:
@@ -69,10 +73,11 @@ def understood_of(memory: Memory, subject: str | None, turn_id: str) -> list[str
     )
 
 
-def quotes_of(memory: Memory, subject: str | None) -> dict[tuple[str, str, str], str]:
+def quotes_of(memory: Memory, subject: str | None, when: When = NOW) -> dict[tuple[str, str, str], str]:
     """The exact words that slots, events and open questions rest on, by (form id, slot, turn id); the longest of several."""
     found: dict[tuple[str, str, str], str] = {}
-    for rows in (memory.history(subject=subject), memory.timeline(subject=subject), memory.pending(subject=subject)):
+    read = (memory.history, memory.timeline, memory.pending)
+    for rows in (one(subject=subject, **when) for one in read):
         for row in rows:
             for piece in row.evidence:
                 key = (row.form_id, row.slot, piece.turn_id)
@@ -84,7 +89,7 @@ def forms(args: argparse.Namespace) -> int:
     """What is true now."""
     out = Output(json=args.json)
     with opened(args) as memory:
-        rows = memory.forms(subject=subject_of(args), form_type=args.form_type, retired=args.retired)
+        rows = memory.forms(subject=subject_of(args), form_type=args.form_type, retired=args.retired, **when_of(args))
     out.value(list(rows))
     for view in rows:
         out.lines(show.form(view, out.paint))
@@ -97,12 +102,12 @@ def forms(args: argparse.Namespace) -> int:
 def history(args: argparse.Namespace) -> int:
     """Every version of the slots."""
     out = Output(json=args.json)
-    subject = subject_of(args)
+    subject, when = subject_of(args), when_of(args)
     with opened(args) as memory:
-        names = names_of(memory, subject)
+        names = names_of(memory, subject, when)
         wanted = args.form_id and one_of("form", args.form_id, list(names), "`forms --retired` lists them with their ids")
-        rows = memory.history(wanted, args.slot, subject=subject)
-        known = sorted({row.slot for row in memory.history(wanted, subject=subject)}) if args.slot and not rows else []
+        rows = memory.history(wanted, args.slot, subject=subject, **when)
+        known = sorted({row.slot for row in memory.history(wanted, subject=subject, **when)}) if args.slot and not rows else []
     out.value(list(rows))
     out.lines(show.versions(rows, names, out.paint))
     if not rows:
@@ -116,7 +121,7 @@ def timeline(args: argparse.Namespace) -> int:
     """What happened and what was decided."""
     out = Output(json=args.json)
     with opened(args) as memory:
-        rows = memory.timeline(subject=subject_of(args), since=args.since, until=args.until, limit=args.limit)
+        rows = memory.timeline(subject=subject_of(args), since=args.since, until=args.until, limit=args.limit, **when_of(args))
     out.value(list(rows))
     out.lines(show.timeline(entry, out.paint) for entry in rows)
     if not rows:
@@ -128,7 +133,7 @@ def summaries(args: argparse.Namespace) -> int:
     """What each week brought."""
     out = Output(json=args.json)
     with opened(args) as memory:
-        rows = memory.summaries(subject=subject_of(args))
+        rows = memory.summaries(subject=subject_of(args), **when_of(args))
     out.value(list(rows))
     for view in rows:
         out.lines(show.summary(view, out.paint))
@@ -141,8 +146,10 @@ def pending(args: argparse.Namespace) -> int:
     """Lists the open questions, or answers one."""
     out = Output(json=args.json)
     subject = subject_of(args)
+    if args.action != "list":
+        now_only(args, args.action)
     with opened(args) as memory:
-        rows = memory.pending(subject=subject)
+        rows = memory.pending(subject=subject, **when_of(args))
         if args.action != "list":
             ids = [row.pending_id for row in rows]
             chosen = one_of("pending question", args.pending_id, ids, "`pending` lists them with their ids")
@@ -187,7 +194,7 @@ def context(args: argparse.Namespace) -> int:
     with opened(args) as memory:
         subject = subject_of(args)
         found = memory.context(args.query, subject=subject, budget=args.budget, **_asked(args))
-        quotes = quotes_of(memory, subject) if args.sources else {}
+        quotes = quotes_of(memory, subject, when_of(args)) if args.sources else {}
     note_missing(out, found.missing)
     out.value(found)
     if args.sources:
@@ -208,6 +215,8 @@ class _Asked(TypedDict):
     profile: str | None
     time_budget: float | None
     trace: bool
+    as_of: str | None
+    known_at: str | None
 
 
 def _asked(args: argparse.Namespace) -> _Asked:
@@ -219,6 +228,7 @@ def _asked(args: argparse.Namespace) -> _Asked:
         "profile": args.profile,
         "time_budget": args.time_budget,
         "trace": args.trace,
+        **when_of(args),
     }
 
 

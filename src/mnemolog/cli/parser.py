@@ -11,8 +11,10 @@ from ..schemas.errors import InvalidInput
 from .check import CHECK, add_check
 from .mcp import MCP, add_mcp
 from .operations import OPERATIONS, add_operations
+from .past import add_past
 from .rebuilding import REBUILDING, add_rebuilding
 from .recalls import RECALLS, add_recalls
+from .rollback import ROLLBACK, add_rollback
 from .seal import SEAL, add_seal, add_verify
 from .serve import SERVING, add_serving
 from .worker import add_options as add_worker_options
@@ -32,6 +34,7 @@ COMMANDS = {
     "pending": "what was heard but not believed yet; answer with confirm or reject",
     **CHECK,
     **RECALLS,
+    **ROLLBACK,
     **REBUILDING,
     **SEAL,
     "verify": "fold the log afresh and compare with what is stored",
@@ -89,7 +92,9 @@ def build() -> argparse.ArgumentParser:
     made["pending"].add_argument("pending_id", nargs="?", metavar="ID", help="the question (the start of its id is enough)")
     made["pending"].add_argument("--value", metavar="TEXT", help="confirm another value than the one heard")
     add_check(made)
+    add_past(made)
     add_recalls(made)
+    add_rollback(made)
     add_worker_options(made["worker"])
     add_serving(made)
     add_mcp(made["mcp"])

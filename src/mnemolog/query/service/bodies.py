@@ -12,11 +12,13 @@ from ..hits import HitKind
 from ..profiles import Profile
 from .fields import (
     ABSENT,
+    AS_OF,
     WAIT,
     Content,
     Importance,
     JsonObject,
     JsonValue,
+    KnownAt,
     Limit,
     MemoryId,
     Moment,
@@ -176,6 +178,8 @@ class TurnsBody(AgentBody):
 class ReadBody(AgentBody):
     """What every question has."""
 
+    as_of: Moment = Field(default=ABSENT, description=AS_OF)
+    known_at: KnownAt = ABSENT
     after: Token = ABSENT
     wait: bool = Field(default=False, description=WAIT)
 
@@ -261,6 +265,8 @@ class FetchBody(Strict):
     subject: Name = Field(default=ABSENT, description="whose they all are")
     user_id: UserId = Field(default=ABSENT, description="short for the subject user:<user_id>")
     now: Moment = Field(default=ABSENT, description="for turns that expire (default: now)")
+    as_of: Moment = Field(default=ABSENT, description=AS_OF)
+    known_at: KnownAt = ABSENT
     after: Token = ABSENT
     wait: bool = Field(default=False, description=WAIT)
 

@@ -14,6 +14,7 @@ from ..profiles import PROFILES
 __all__ = [
     "ABSENT",
     "ANY_JSON",
+    "AS_OF",
     "JSON_SCHEMA",
     "WAIT",
     "Content",
@@ -21,6 +22,7 @@ __all__ = [
     "Importance",
     "JsonObject",
     "JsonValue",
+    "KnownAt",
     "Limit",
     "MemoryId",
     "Moment",
@@ -30,6 +32,7 @@ __all__ = [
     "QueryText",
     "Strict",
     "Subjects",
+    "TextKnownAt",
     "TextMoment",
     "Token",
     "Tokens",
@@ -41,6 +44,7 @@ __all__ = [
 ABSENT: Any = None
 """The default of a field that may be left out, though it may not be null."""
 WAIT = "process first what was said before; without it turns are found by their words at once, and `behind` says what is left"
+AS_OF = "what held then, by event time, as far as it is known"
 
 _PLAIN = r"[^\x00-\x1f\x7f-\x9f]"
 _SEEN = r"[^\s\x00-\x1f\x7f-\x9f]"
@@ -78,6 +82,12 @@ TextMoment = Annotated[
     str, StringConstraints(pattern=_MOMENT), Field(description="ISO 8601, of the years 1600 to 2999; without an offset UTC")
 ]
 Moment = TextMoment | Annotated[float, Field(ge=_EARLIEST, le=_LATEST, description="seconds since 1970")]
+TextKnownAt = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=8192, pattern=_NAME),
+    Field(description="as the memory had been told by then: a time, an input's id, or the `position` that writing returned"),
+]
+KnownAt = TextKnownAt | Annotated[float, Field(ge=_EARLIEST, le=_LATEST, description="seconds since 1970")]
 Importance = Annotated[float, Field(ge=0, le=1)]
 Token = Annotated[
     str,

@@ -43,6 +43,12 @@ def _said(text: str, **limits: Any) -> msgspec.Meta:
     return msgspec.Meta(description=text, **limits)
 
 
+AsOf = Annotated[str, _said("What held at that moment instead of now: ISO 8601, such as 2026-03-10.", max_length=64)]
+KnownAt = Annotated[
+    str, _said("Only what memory had been told by then: ISO 8601, or the id of a message that was the last.", max_length=8192)
+]
+
+
 class _Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     pass
 
@@ -77,17 +83,23 @@ class RecallArguments(_Arguments, frozen=True, kw_only=True):
     ]
     limit: Annotated[int, _said("At most so many memories. Default: by the kind of question.", ge=1, le=100)] | None = None
     past: Annotated[bool, _said("Values that are no longer true too; each is marked superseded.")] = False
+    as_of: AsOf = ""
+    known_at: KnownAt = ""
 
 
 class ContextArguments(_Arguments, frozen=True, kw_only=True):
     query: Annotated[str, _said("The user's message, or the task at hand, in plain words.", min_length=1, max_length=MAX_QUERY)]
     budget: Annotated[int, _said("The longest text that may come back, in tokens.", ge=50, le=32_000)] = 2000
+    as_of: AsOf = ""
+    known_at: KnownAt = ""
 
 
 class HistoryArguments(_Arguments, frozen=True, kw_only=True):
     form_id: Annotated[str, _said("Of one thing: the form_id that recall gave. Default: of all.", max_length=256)] = ""
     slot: Annotated[str, _said("Of one property: the slot that recall gave, such as home or budget.", max_length=256)] = ""
     limit: Annotated[int, _said("At most so many versions, the newest.", ge=1, le=200)] = 50
+    as_of: AsOf = ""
+    known_at: KnownAt = ""
 
 
 class PendingArguments(_Arguments, frozen=True, kw_only=True):

@@ -103,6 +103,8 @@ def _recall(whose: Whose, given: RecallArguments) -> Recalled:
         session=whose.session,
         limit=given.limit,
         history=given.past,
+        as_of=given.as_of or None,
+        known_at=given.known_at or None,
     )
     memories = [
         MemoryFound(
@@ -125,7 +127,13 @@ def _recall(whose: Whose, given: RecallArguments) -> Recalled:
 
 def _context(whose: Whose, given: ContextArguments) -> ContextFound:
     found = whose.memory.context(
-        given.query, subject=whose.subject, agent_id=whose.agent, session=whose.session, budget=given.budget
+        given.query,
+        subject=whose.subject,
+        agent_id=whose.agent,
+        session=whose.session,
+        budget=given.budget,
+        as_of=given.as_of or None,
+        known_at=given.known_at or None,
     )
     return ContextFound(
         text=str(found), tokens=found.tokens, truncated=found.truncated, behind=found.behind, recall_id=found.recall_id
@@ -134,9 +142,10 @@ def _context(whose: Whose, given: ContextArguments) -> ContextFound:
 
 def _history(whose: Whose, given: HistoryArguments) -> HistoryFound:
     memory, subject = whose.memory, whose.subject
-    rows = memory.history(given.form_id or None, given.slot or None, subject=subject)
+    as_of, known_at = given.as_of or None, given.known_at or None
+    rows = memory.history(given.form_id or None, given.slot or None, subject=subject, as_of=as_of, known_at=known_at)
     if given.form_id and not rows:
-        memory.get(given.form_id, subject=subject)  # says that there is none
+        memory.get(given.form_id, subject=subject, as_of=as_of, known_at=known_at)  # says that there is none
     newest = sorted(rows, key=lambda row: (row.valid_from, row.recorded_at))[-given.limit :]
     kept = {(row.form_id, row.slot, row.version) for row in newest}
     shown = [row for row in rows if (row.form_id, row.slot, row.version) in kept]

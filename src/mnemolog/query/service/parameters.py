@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from .fields import ABSENT, WAIT, Cursor, Name, PageSize, QueryText, TextMoment, Token, UserName
+from .fields import ABSENT, AS_OF, WAIT, Cursor, Name, PageSize, QueryText, TextKnownAt, TextMoment, Token, UserName
 
 __all__ = [
     "DeleteParameters",
@@ -41,10 +41,16 @@ class ScopeParameters(NoParameters):
 
 
 class ReadParameters(ScopeParameters):
-    """Of every read. (Where a point in time can be named, it is named here.)"""
+    """Of every read."""
 
+    as_of: TextMoment = Field(default=ABSENT, description=AS_OF)
+    known_at: TextKnownAt = ABSENT
     after: Token = ABSENT
     wait: bool = Field(default=False, description=WAIT)
+
+    def when(self) -> dict[str, Any]:
+        """The arguments of a Memory's method that name a past."""
+        return self.model_dump(include={"as_of", "known_at"}, exclude_unset=True)
 
 
 class PageParameters(ReadParameters):

@@ -93,6 +93,8 @@ def problem_of(error: Exception) -> ProblemError | None:
         if isinstance(error, kind):
             fields = [FieldProblem(error.field, error.problem)] if isinstance(error, errors.InvalidInput) else []
             headers = {"Retry-After": str(RETRY_SECONDS)} if status == 503 else {}
+            if isinstance(error, errors.InvalidInput) and error.field == "known_at":
+                status, name = 409, "unknown-moment"  # it is well formed, but this memory has not come there
             return ProblemError(status, name, str(error), fields=fields, headers=headers)
     return None
 

@@ -64,7 +64,7 @@ def _waited(service: Service, memory: Memory, after: str | None) -> dict[str, in
     return {}
 
 
-@router.post("/v1/search", tags=["read"], operation_id="search", responses=responses(SearchAnswer, also=(409,)))
+@router.post("/v1/search", tags=["read"], operation_id="search", responses=responses(SearchAnswer, also=(404, 409)))
 async def search(request: Request, caller: Reader, body: SearchBody, _: Nothing) -> Response:
     """The memories that bear on a question, best first: slots, events and raw turns, each with its sources."""
     service = service_of(request)
@@ -89,7 +89,7 @@ async def search(request: Request, caller: Reader, body: SearchBody, _: Nothing)
     return answer(found)
 
 
-@router.post("/v1/context", tags=["read"], operation_id="context", responses=responses(ContextAnswer, also=(409,)))
+@router.post("/v1/context", tags=["read"], operation_id="context", responses=responses(ContextAnswer, also=(404, 409)))
 async def context(request: Request, caller: Reader, body: ContextBody, _: Nothing) -> Response:
     """What to put before the agent for a question: `context.text`, within a budget of tokens, each line with its sources."""
     service = service_of(request)
@@ -107,11 +107,11 @@ async def context(request: Request, caller: Reader, body: ContextBody, _: Nothin
     return answer(found)
 
 
-@router.post("/v1/check", tags=["read"], operation_id="check", responses=responses(CheckAnswer, also=(409,)))
+@router.post("/v1/check", tags=["read"], operation_id="check", responses=responses(CheckAnswer, also=(404, 409)))
 async def check(request: Request, caller: Reader, body: CheckBody, _: Nothing) -> Response:
     """What to ask the user before answering a message: what of the memory is in doubt that it touches. Nothing is recorded."""
     service = service_of(request)
-    names = ("subject", "user_id", "agent_id", "message", "also", "limit", "now")
+    names = ("subject", "user_id", "agent_id", "message", "also", "limit", "now", "as_of", "known_at")
     given = {name: value for name, value in body.given().items() if name in names}
 
     def run() -> CheckAnswer:
@@ -127,7 +127,7 @@ async def check(request: Request, caller: Reader, body: CheckBody, _: Nothing) -
     "/v1/memories/fetch", tags=["read"], operation_id="fetch_memories", responses=responses(MemoriesAnswer, also=(404, 409))
 )
 async def fetch_memories(request: Request, caller: Reader, body: FetchBody, _: Nothing) -> Response:
-    """The memories of these ids, as they are now. What one agent hands to another obeys the view of the receiver's key."""
+    """The memories of these ids, as they are now, or were then. What one agent hands to another obeys the receiver's view."""
     service = service_of(request)
     given = body.given()
     given["wait"] = body.wait
@@ -178,9 +178,9 @@ class _timed:
             self._metrics.recalls.labels(self._kind, "hit" if self._found else "empty").inc()
 
 
-@router.get("/v1/forms", tags=["read"], operation_id="list_forms", responses=responses(FormsPage, also=(409,)))
+@router.get("/v1/forms", tags=["read"], operation_id="list_forms", responses=responses(FormsPage, also=(404, 409)))
 async def list_forms(request: Request, caller: Reader, where: Annotated[FormsParameters, Query()]) -> Response:
-    """The Forms as they stand now."""
+    """The Forms as they stand now, or stood then."""
     filters = where.model_dump(include={"form_type", "retired"}, exclude_unset=True)
     items, rest = await _list(
         request,
@@ -197,7 +197,7 @@ async def list_forms(request: Request, caller: Reader, where: Annotated[FormsPar
 @router.get("/v1/forms/{id}", tags=["read"], operation_id="get_form", responses=responses(FormAnswer, also=(404, 409)))
 async def get_form(request: Request, caller: Reader, id: Id, where: Annotated[ReadParameters, Query()]) -> Response:
     """One Form."""
-    service, named = service_of(request), where.whose()
+    service, named = service_of(request), where.whose() | where.when()
 
     def run() -> FormAnswer:
         lagging = _waited(service, caller.memory, where.after)
@@ -228,7 +228,7 @@ async def get_history(request: Request, caller: Reader, id: Id, where: Annotated
     return answer(HistoryPage(items=items, **rest))
 
 
-@router.get("/v1/timeline", tags=["read"], operation_id="get_timeline", responses=responses(TimelinePage, also=(409,)))
+@router.get("/v1/timeline", tags=["read"], operation_id="get_timeline", responses=responses(TimelinePage, also=(404, 409)))
 async def get_timeline(request: Request, caller: Reader, where: Annotated[TimelineParameters, Query()]) -> Response:
     """What happened and what was decided, oldest first; `since` inclusive, `until` exclusive."""
 
@@ -242,7 +242,7 @@ async def get_timeline(request: Request, caller: Reader, where: Annotated[Timeli
     return answer(TimelinePage(items=items, **rest))
 
 
-@router.get("/v1/summaries", tags=["read"], operation_id="get_summaries", responses=responses(SummariesPage, also=(409,)))
+@router.get("/v1/summaries", tags=["read"], operation_id="get_summaries", responses=responses(SummariesPage, also=(404, 409)))
 async def get_summaries(request: Request, caller: Reader, where: Annotated[PageParameters, Query()]) -> Response:
     """What each ISO week (UTC) brought, oldest first."""
     items, rest = await _list(
@@ -251,7 +251,7 @@ async def get_summaries(request: Request, caller: Reader, where: Annotated[PageP
     return answer(SummariesPage(items=items, **rest))
 
 
-@router.get("/v1/pending", tags=["read"], operation_id="list_pending", responses=responses(PendingPage, also=(409,)))
+@router.get("/v1/pending", tags=["read"], operation_id="list_pending", responses=responses(PendingPage, also=(404, 409)))
 async def list_pending(request: Request, caller: Reader, where: Annotated[PageParameters, Query()]) -> Response:
     """What was heard but not believed yet, oldest first, each with the question to put to the user."""
     items, rest = await _list(
@@ -276,7 +276,7 @@ async def _list(
 ) -> tuple[list[T], dict[str, Any]]:
     """One page of a list, and what goes beside it."""
     service = service_of(request)
-    named = where.whose()
+    named = where.whose() | where.when()
     of = (request.scope["route"].path, caller.tenant, sorted(named.items()), filters)
     after = place_of(of, where.cursor, example)
 
