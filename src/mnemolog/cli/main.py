@@ -117,6 +117,10 @@ def run(argv: Sequence[str]) -> int:
 
     if args.command in SEALING:
         return SEALING[args.command](args)
+    from .rollback import HANDLERS as ROLLING_BACK
+
+    if args.command in ROLLING_BACK:
+        return ROLLING_BACK[args.command](args)
     from .rebuilding import HANDLERS as REBUILDING
 
     if args.command in REBUILDING:

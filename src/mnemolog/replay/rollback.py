@@ -41,6 +41,8 @@ __all__ = [
     "target_of",
 ]
 
+Names = Mapping[str, tuple[str, str]]
+"""Form to its type and what it is called."""
 _SHORTEST = 4
 """Characters of an input's id that may stand for it."""
 
@@ -82,6 +84,8 @@ class PendingDifference(msgspec.Struct, frozen=True, kw_only=True):
 
     pending_id: str
     form_id: str
+    form: str
+    """What the Form is called; empty where the question is which Form is meant."""
     slot: str
     value: Value | None
     before: bool
@@ -94,7 +98,10 @@ class EdgeDifference(msgspec.Struct, frozen=True, kw_only=True):
 
     edge_id: str
     from_form: str
+    from_name: str
+    """What that Form is called."""
     to_form: str
+    to_name: str
     relation: str
     before: bool
     after: bool
@@ -223,9 +230,7 @@ def decision_about(log: EventLog, scope: Scope, event_id: str, source: str, star
     return None
 
 
-def report_of(
-    decision: ch.Decision, data: RollbackRequested, scope: Scope, names: Mapping[str, tuple[str, str]], *, dry_run: bool
-) -> RollbackReport:
+def report_of(decision: ch.Decision, data: RollbackRequested, scope: Scope, names: Names, *, dry_run: bool) -> RollbackReport:
     """What a decision about a rollback changes. names: Form id to (Form type, name)."""
     told = next((change for change in decision.changes if isinstance(change, ch.RolledBack)), None)
     made = RollbackReport(
@@ -246,8 +251,8 @@ def report_of(
         made,
         forms=_forms(decision, told),
         slots=_slots(decision, told, names),
-        pending=_pending(decision, told),
-        edges=_edges(decision, told),
+        pending=_pending(decision, told, names),
+        edges=_edges(decision, told, names),
     )
 
 
@@ -264,7 +269,7 @@ def _forms(decision: ch.Decision, told: ch.RolledBack) -> list[FormDifference]:
     ]
 
 
-def _slots(decision: ch.Decision, told: ch.RolledBack, names: Mapping[str, tuple[str, str]]) -> list[SlotDifference]:
+def _slots(decision: ch.Decision, told: ch.RolledBack, names: Names) -> list[SlotDifference]:
     stood = {(slot.form_id, slot.slot, slot.version): slot for slot in told.slots if slot.version}
     found: list[SlotDifference] = []
     for change in decision.changes:
@@ -279,7 +284,7 @@ def _slots(decision: ch.Decision, told: ch.RolledBack, names: Mapping[str, tuple
             SlotDifference(
                 form_id=change.form_id,
                 form_type=change.form_type,
-                form=names.get(change.form_id, ("", ""))[1],
+                form=_name(names, change.form_id),
                 slot=change.slot,
                 element=change.element,
                 before=None if before is None else before.value,
@@ -295,50 +300,41 @@ def _slots(decision: ch.Decision, told: ch.RolledBack, names: Mapping[str, tuple
     return found
 
 
-def _pending(decision: ch.Decision, told: ch.RolledBack) -> list[PendingDifference]:
+def _pending(decision: ch.Decision, told: ch.RolledBack, names: Names) -> list[PendingDifference]:
     opened = {change.pending_id: change for change in decision.changes if isinstance(change, ch.PendingOpened)}
-    closed = [
+    was = {item.pending_id for item in told.pending}
+    items: list[ch.PendingStood | ch.PendingOpened] = [item for item in told.pending if item.pending_id not in opened]
+    return [
         PendingDifference(
             pending_id=item.pending_id,
             form_id=item.form_id,
+            form=_name(names, item.form_id),
             slot=item.slot,
             value=item.value,
-            before=True,
+            before=item.pending_id in was,
             after=item.pending_id in opened,
         )
-        for item in told.pending
-    ]
-    known = {item.pending_id for item in closed}
-    return closed + [
-        PendingDifference(
-            pending_id=item.pending_id, form_id=item.form_id, slot=item.slot, value=item.value, before=False, after=True
-        )
-        for item in opened.values()
-        if item.pending_id not in known
+        for item in (*items, *opened.values())
     ]
 
 
-def _edges(decision: ch.Decision, told: ch.RolledBack) -> list[EdgeDifference]:
-    gone = [
+def _edges(decision: ch.Decision, told: ch.RolledBack, names: Names) -> list[EdgeDifference]:
+    edges: list[ch.EdgeStood | ch.EdgeAdded] = [*told.edges]
+    edges += [change for change in decision.changes if isinstance(change, ch.EdgeAdded)]
+    return [
         EdgeDifference(
             edge_id=edge.edge_id,
             from_form=edge.from_form,
+            from_name=_name(names, edge.from_form),
             to_form=edge.to_form,
+            to_name=_name(names, edge.to_form),
             relation=edge.relation,
-            before=True,
-            after=False,
+            before=isinstance(edge, ch.EdgeStood),
+            after=not isinstance(edge, ch.EdgeStood),
         )
-        for edge in told.edges
+        for edge in edges
     ]
-    return gone + [
-        EdgeDifference(
-            edge_id=change.edge_id,
-            from_form=change.from_form,
-            to_form=change.to_form,
-            relation=change.relation,
-            before=False,
-            after=True,
-        )
-        for change in decision.changes
-        if isinstance(change, ch.EdgeAdded)
-    ]
+
+
+def _name(names: Names, form_id: str) -> str:
+    return names.get(form_id, ("", ""))[1]
