@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,12 +13,12 @@ from . import show
 from .codes import Exit
 from .home import opened
 from .output import Output
-from .terminal import Progress, path_of
+from .terminal import Progress, fold, path_of
 
 if TYPE_CHECKING:
     from ..replay.seal_check import SealCheck
     from ..replay.seal_name import Break
-    from ..replay.verify import VerifyReport
+    from ..replay.verify import Difference, VerifyReport
 
 __all__ = ["HANDLERS", "SEAL", "add_seal", "add_verify"]
 
@@ -92,9 +93,24 @@ def _lines(report: VerifyReport) -> Iterator[str]:
 
     plain = msgspec.to_builtins(report)
     plain.pop("seals")
+    plain.pop("differences")
     yield from show.counts(plain)
+    for found in report.differences:
+        yield from _differs(found)
     if report.seals is not None:
         yield from _sealed(report.seals)
+
+
+def _differs(found: Difference) -> Iterator[str]:
+    """Where a row was edited: which, and both values of each column that is not the same."""
+    yield f"differs: {found.scope}, table {found.table}, row {found.key or '-'}"
+    if found.live and found.replayed and found.columns:
+        live, replayed = json.loads(found.live), json.loads(found.replayed)
+        for name in found.columns:
+            yield fold(f"{name}: stored {live[name]!r}, by the log {replayed[name]!r}", show.COLUMNS, "    ", "  ")
+    else:
+        yield fold(f"stored: {found.live or 'no such row'}", show.COLUMNS, "    ", "  ")
+        yield fold(f"by the log: {found.replayed or 'no such row'}", show.COLUMNS, "    ", "  ")
 
 
 def _sealed(found: SealCheck) -> Iterator[str]:

@@ -18,7 +18,8 @@ from ..projections.digest import digest_scope, projected_scopes, total_digest
 from ..projections.parked import parked_offsets
 from ..projections.projector import DecidedInput, Projector
 from ..projections.store import Store
-from ..projections.tables import Tables
+from ..projections.tables import Tables, scopes
+from ..schemas.codec import sha256_hex
 from ..schemas.scope import Scope
 from .fold import Fold, Problem
 from .seal_check import SealCheck
@@ -177,20 +178,34 @@ class _Side:
         self.connection = connection
         self.tables = tables
         self.scopes = {key: number for key, number in projected_scopes(connection, tables) if only is None or key == str(only)}
-        self.digests = {key: digest_scope(connection, tables, number) for key, number in self.scopes.items()}
+        self.digests = {key: _digest(connection, tables, number) for key, number in self.scopes.items()}
+        # One whose head is gone has its rows all the same.
+        self._numbers = {row[0]: row[1] for row in connection.execute(sa.select(scopes.c.key, scopes.c.scope_id))}
 
     def of(self, scope: str) -> tuple[sa.Connection, Tables, int]:
-        return self.connection, self.tables, self.scopes.get(scope, -1)
+        return self.connection, self.tables, self._numbers.get(scope, -1)
+
+
+def _digest(connection: sa.Connection, tables: Tables, number: int) -> str:
+    """A scope's digest; of rows that somebody edited so that they cannot be read, one that no scope has."""
+    try:
+        return digest_scope(connection, tables, number)
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        return sha256_hex(f"cannot be read: {type(error).__name__}".encode())
 
 
 def _compare(sides: tuple[_Side, _Side], *, state: bool) -> list[Difference]:
     """The first difference of each scope that has one."""
     live, fresh = sides
-    found = (
-        compare_scope(name, live.of(name), fresh.of(name), state=state)
-        for name in sorted(live.scopes.keys() | fresh.scopes.keys())
-    )
-    return [difference for difference in found if difference is not None]
+    found: list[Difference] = []
+    for name in sorted(live.scopes.keys() | fresh.scopes.keys()):
+        difference = compare_scope(name, live.of(name), fresh.of(name), state=state)
+        mine, theirs = live.digests.get(name, ""), fresh.digests.get(name, "")
+        if difference is None and mine != theirs:
+            difference = Difference(scope=name, table="digest", key="", live=mine, replayed=theirs)
+        if difference is not None:
+            found.append(difference)
+    return found
 
 
 def _states(kept: tuple[sa.Connection, Tables], replayed: Store, only: Scope | None) -> list[Difference]:
