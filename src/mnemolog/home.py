@@ -26,7 +26,7 @@ from .processors.core.policy import Policy
 from .processors.core.ports import Embedder, EventLog, Extractor
 from .processors.embedded import Engine
 from .projections.deadlines import deadline_event
-from .projections.parked import parked_offsets, undecided_from
+from .projections.parked import applied_and_parked, undecided_from
 from .projections.projector import Projector
 from .projections.store import Store
 from .schemas.access import Sight
@@ -225,13 +225,11 @@ class Home:
 
     def _behind(self, scope: str | None, target: int) -> int:
         """Inputs below `target` that are not decided: those behind the cursor, and those of scopes that stand still."""
-        applied = self.store.cursor().applied_input
+        applied, parked = applied_and_parked(self.store)
         behind = 0
         if applied < target:
             wanted = None if scope is None else Scope.parse(scope)
             behind = sum(1 for stored in self.log.read(DYNAMICS, applied, scope=wanted) if stored.offset < target)
-        with self.store.reading() as (connection, _):
-            parked = parked_offsets(connection)
         for name, offset in parked.items():
             if scope in (None, name):
                 waiting = self.log.read(DYNAMICS, offset, scope=Scope.parse(name))

@@ -282,8 +282,15 @@ class Database:
 
     def _listen(self) -> None:
         def begin(connection: sa.Connection) -> None:
-            write = connection.get_execution_options().get("mnemolog_write", False)
-            connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+            if connection.get_execution_options().get("mnemolog_write", False):
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                return
+            # Takes no lock and waits for nobody; every read has one, and the long way costs more than the answer.
+            raw: Any = connection.connection.dbapi_connection
+            try:
+                raw.execute("BEGIN")
+            except sqlite3.Error:
+                connection.exec_driver_sql("BEGIN")
 
         event.listen(self.engine, "begin", begin)
 

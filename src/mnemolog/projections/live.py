@@ -65,10 +65,11 @@ class LiveReader:
     def turns_by_offset(self, scope: Scope | str, offsets: Sequence[int]) -> list[TurnView]:
         """As the store's, with the turns behind its cursor."""
         found = {view.offset: view for view in self._store.turns_by_offset(scope, offsets)}
-        start = undecided_from(self._whole, scope)
-        missing = [offset for offset in offsets if offset not in found and offset >= start]
-        if missing:
-            found |= {view.offset: view for view in self._waiting(scope, min(missing))}
+        missing = [offset for offset in offsets if offset not in found]
+        start = undecided_from(self._whole, scope) if missing else 0
+        if missing and max(missing) >= start:
+            waiting = self._waiting(scope, max(start, min(missing)))
+            found |= {view.offset: view for view in waiting if view.offset in missing}
         return [found[offset] for offset in offsets if offset in found]
 
     def turn_index(self, scope: Scope | str, after_offset: int = -1) -> list[TurnRow]:

@@ -7,14 +7,15 @@ import sqlalchemy as sa
 
 from ..schemas.scope import Scope
 from .dialect import upsert
+from .prepared import Prepared
 from .store import Store
 from .tables import store_meta
 
-__all__ = ["Parked", "note_parked", "parked_offsets", "parked_scopes", "undecided_from"]
+__all__ = ["Parked", "applied_and_parked", "note_parked", "parked_offsets", "parked_scopes", "undecided_from"]
 
 _KIND = "parked:"
-_NOTE = sa.select(store_meta.c.value).where(store_meta.c.name == sa.bindparam("name"))
-_ALL = (
+_NOTE = Prepared(sa.select(store_meta.c.value).where(store_meta.c.name == sa.bindparam("name")))
+_ALL = Prepared(
     sa.select(store_meta.c.name, store_meta.c.value)
     .where(store_meta.c.name.startswith(_KIND, autoescape=True))
     .order_by(store_meta.c.name)
@@ -32,7 +33,7 @@ class Parked(msgspec.Struct, frozen=True):
 
 def parked_scopes(connection: sa.Connection) -> dict[str, Parked]:
     """All that stand still, by scope."""
-    rows = connection.execute(_ALL)
+    rows = _ALL.all(connection, {})
     return {name.removeprefix(_KIND): msgspec.json.decode(value, type=Parked) for name, value in rows}
 
 
@@ -44,10 +45,17 @@ def parked_offsets(connection: sa.Connection) -> dict[str, int]:
 def undecided_from(store: Store, scope: Scope | str) -> int:
     """The dynamics offset from which the scope's inputs may not be in the tables: the cursor, or, below it, where the scope
     stands still."""
-    with store.reading() as (connection, current):
-        cursor = store.read_offsets(connection, current)["dynamics"]
-        note = connection.execute(_NOTE, {"name": f"{_KIND}{scope}"}).scalar_one_or_none()
-    return cursor if note is None else min(cursor, msgspec.json.decode(note, type=Parked).offset)
+    with store.snapshot(), store.reading() as (connection, _):
+        cursor = store.cursor().applied_input
+        notes = _NOTE.all(connection, {"name": f"{_KIND}{scope}"})
+    return min([cursor, *(msgspec.json.decode(note.value, type=Parked).offset for note in notes)])
+
+
+def applied_and_parked(store: Store) -> tuple[int, dict[str, int]]:
+    """The dynamics offset below which every input is decided but for those of scopes that stand still, and the offset that each
+    of these waits at; as of one moment."""
+    with store.snapshot(), store.reading() as (connection, _):
+        return store.cursor().applied_input, parked_offsets(connection)
 
 
 def note_parked(store: Store, scope: str, parked: Parked | None) -> None:

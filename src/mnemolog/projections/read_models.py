@@ -4,7 +4,7 @@ every read names its scope, nothing hidden is returned, and nothing that the rea
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import zip_longest
 from typing import Any
@@ -18,6 +18,7 @@ from ..schemas.scope import Scope
 from ..schemas.views import EdgeView, FormView, PendingView, SummaryView, TimelineEntry, TurnView, VersionView
 from .base import CHUNK
 from .columns import StoredText, same_text
+from .queries import Queries, queries
 from .shown import SEEN, Shown
 from .shown import shown as shown_of
 from .summaries import closed_weeks, make_summary, open_week, seen_names, seen_weeks
@@ -59,6 +60,9 @@ class ReadModels(ABC):
     def _shown(self, connection: sa.Connection, t: Tables) -> Shown:
         return shown_of(t, self.sight, connection.dialect.name)
 
+    def _queries(self, connection: sa.Connection, t: Tables) -> Queries:
+        return queries(t, self.sight, connection.dialect.name)
+
     def _of(self, connection: sa.Connection, scope: Scope | str) -> dict[str, int]:
         """What the conditions of a sight are asked with."""
         return {SEEN: self.scope_number(connection, scope)}
@@ -79,91 +83,37 @@ class ReadModels(ABC):
     def _forms(
         self, scope: Scope | str, *, form_type: str | None = None, form_id: str | None = None, include_retired: bool
     ) -> list[FormView]:
+        given = {"form_type": form_type, "form_id": form_id}
+        typed, one = form_type is not None, form_id is not None
         with self.reading() as (connection, t):
             scope_id = self.scope_number(connection, scope)
-            shown = self._shown(connection, t)
-            f, s, v = t.forms, t.slots, t.versions
-            query = sa.select(f).where(f.c.scope_id == scope_id, *shown.forms_seen)
-            if form_type is not None:
-                query = query.where(f.c.form_type == form_type)
-            if form_id is not None:
-                query = query.where(f.c.form_id == form_id)
-            if not include_retired:
-                query = query.where(f.c.status == "current")
-            forms = connection.execute(query.order_by(f.c.form_type, f.c.key, f.c.form_id), {SEEN: scope_id}).all()
+            values, ask = {SEEN: scope_id, **given}, self._queries(connection, t)
+            forms = ask.forms(form_type=typed, form_id=one, retired=include_retired).all(connection, values)
             if not forms:
                 return []
-            joined = sa.and_(
-                v.c.scope_id == s.c.scope_id, v.c.form_id == s.c.form_id, v.c.slot == s.c.slot, v.c.version == s.c.version
-            )
-            # Where the newest version is not seen the slot is empty: an older one would pass for what holds.
-            slots = (
-                sa.select(v)
-                .select_from(s.join(v, joined))
-                .where(s.c.scope_id == scope_id, *shown.versions_seen, v.c.value.is_not(None))
-            )
-            if form_id is not None:
-                slots = slots.where(s.c.form_id == form_id)
-            elif form_type is not None:
-                slots = slots.where(v.c.form_type == form_type)
             by_form: dict[str, list[Any]] = {}
-            for row in connection.execute(slots.order_by(s.c.form_id, s.c.slot, s.c.element, s.c.lane), {SEEN: scope_id}):
+            for row in ask.slots(form_type=typed, form_id=one).all(connection, values):
                 by_form.setdefault(row.form_id, []).append(row)
-            evidence = self._evidence(connection, t, scope_id, form_id=form_id, current=True)
-            names = None if shown.sources is None else seen_names(connection, t, shown, scope_id, form_id)
+            evidence = self._evidence(connection, ask, values, one=one, current=True)
+            names = None if ask.shown.sources is None else seen_names(connection, t, ask.shown, scope_id, form_id)
         return [form_view(str(scope), form, by_form.get(form.form_id, []), evidence, names) for form in forms]
 
     def history(self, scope: Scope | str, form_id: str | None = None, slot: str | None = None) -> list[VersionView]:
         """Every version, by (form type, form, slot, element, valid_from, position); where one begins the one before it ends."""
+        one = form_id is not None
         with self.reading() as (connection, t):
-            scope_id = self.scope_number(connection, scope)
-            shown = self._shown(connection, t)
-            v, s, f = t.versions, t.slots, t.forms
-            joined = sa.and_(
-                s.c.scope_id == v.c.scope_id,
-                s.c.form_id == v.c.form_id,
-                s.c.slot == v.c.slot,
-                s.c.element == v.c.element,
-                s.c.lane == 0,
-            )
-            form = sa.and_(f.c.scope_id == v.c.scope_id, f.c.form_id == v.c.form_id)
-            columns = (s.c.version.label("standing"), f.c.status.label("form_status"), shown.tells_before.label("tells_before"))
-            query = (
-                sa.select(v, *columns)
-                .select_from(v.outerjoin(s, joined).outerjoin(f, form))
-                .where(v.c.scope_id == scope_id, *shown.versions_seen)
-            )
-            if form_id is not None:
-                query = query.where(v.c.form_id == form_id)
-            if slot is not None:
-                query = query.where(v.c.slot == slot)
-            order = (v.c.form_type, v.c.form_id, v.c.slot, v.c.element, v.c.valid_from, v.c.position, v.c.place)
-            rows = connection.execute(query.order_by(*order), {SEEN: scope_id}).all()
-            evidence = self._evidence(connection, t, scope_id, form_id=form_id)
-        whole = shown.sources is None
+            values = {**self._of(connection, scope), "form_id": form_id, "slot": slot}
+            ask = self._queries(connection, t)
+            rows = ask.versions(form_id=one, slot=slot is not None).all(connection, values)
+            evidence = self._evidence(connection, ask, values, one=one)
+        whole = ask.shown.sources is None
         return [version_view(row, following, evidence, whole=whole) for row, following in zip_longest(rows, rows[1:])]
 
     def _evidence(
-        self, connection: sa.Connection, t: Tables, scope_id: int, *, form_id: str | None, current: bool = False
+        self, connection: sa.Connection, ask: Queries, values: Mapping[str, Any], *, one: bool, current: bool = False
     ) -> dict[EvidenceKey, list[Evidence]]:
-        e, s = t.evidence, t.slots
-        query = sa.select(e.c.form_id, e.c.slot, e.c.version, e.c.turn_id, e.c.quote, e.c.start, e.c.end)
-        if current:
-            joined = sa.and_(
-                s.c.scope_id == e.c.scope_id, s.c.form_id == e.c.form_id, s.c.slot == e.c.slot, s.c.version == e.c.version
-            )
-            query = query.select_from(s.join(e, joined)).where(s.c.scope_id == scope_id)
-            if form_id is not None:
-                query = query.where(s.c.form_id == form_id)
-        else:
-            query = query.where(e.c.scope_id == scope_id)
-            if form_id is not None:
-                query = query.where(e.c.form_id == form_id)
-        # The order by the pointers makes a database start from them, few, and not from the evidence, much.
-        order = (s.c.form_id, s.c.slot, s.c.element, s.c.lane) if current else (e.c.form_id, e.c.slot, e.c.version)
         found: dict[EvidenceKey, list[Evidence]] = {}
-        query = query.where(*self._shown(connection, t).evidence_seen)
-        for form, slot, version, *piece in connection.execute(query.order_by(*order, e.c.seq), {SEEN: scope_id}):
+        for form, slot, version, *piece in ask.evidence(form_id=one, current=current).all(connection, values):
             found.setdefault((form, slot, version), []).append(Evidence(*piece))
         return found
 
@@ -179,15 +129,11 @@ class ReadModels(ABC):
     ) -> list[TimelineEntry]:
         """What happened from `since` on and before `until` (fixed UTC form), by (occurred_at, position)."""
         with self.reading() as (connection, t):
-            table, shown = t.timeline, self._shown(connection, t)
-            query = shown.entries.where(table.c.scope_id == self.scope_number(connection, scope))
-            if since is not None:
-                query = query.where(table.c.occurred_at >= since)
-            if until is not None:
-                query = query.where(table.c.occurred_at < until)
-            order = (table.c.occurred_at, table.c.position, table.c.place)
-            query = query.order_by(*(column.desc() for column in order)) if newest_first else query.order_by(*order)
-            return [timeline_entry(row) for row in connection.execute(query.limit(limit), self._of(connection, scope))]
+            values = {**self._of(connection, scope), "since": since, "until": until, "limit": limit}
+            query = self._queries(connection, t).entries(
+                since=since is not None, until=until is not None, limit=limit is not None, newest_first=newest_first
+            )
+            return [timeline_entry(row) for row in query.all(connection, values)]
 
     def entry(self, scope: Scope | str, entry_id: str) -> TimelineEntry | None:
         """One entry of the timeline; None where there is none (or it is not shown)."""
@@ -201,23 +147,14 @@ class ReadModels(ABC):
     def edges(self, scope: Scope | str, include_retired: bool = False) -> list[EdgeView]:
         """Relations between Forms, sorted by id."""
         with self.reading() as (connection, t):
-            table = t.edges
-            mine = table.c.scope_id == self.scope_number(connection, scope)
-            query = sa.select(table).where(mine, *self._shown(connection, t).edges_seen)
-            if not include_retired:
-                query = query.where(table.c.status == "current")
-            return [edge_view(row) for row in connection.execute(query.order_by(table.c.edge_id), self._of(connection, scope))]
+            query = self._queries(connection, t).edges(retired=include_retired)
+            return [edge_view(row) for row in query.all(connection, self._of(connection, scope))]
 
     def pending(self, scope: Scope | str) -> list[PendingView]:
         """Open questions, oldest first."""
         with self.reading() as (connection, t):
-            table = t.pending
-            mine = table.c.scope_id == self.scope_number(connection, scope)
-            query = sa.select(table).where(mine, *self._shown(connection, t).pending_seen)
-            return [
-                pending_view(row)
-                for row in connection.execute(query.order_by(table.c.position, table.c.place), self._of(connection, scope))
-            ]
+            query = self._queries(connection, t).pending()
+            return [pending_view(row) for row in query.all(connection, self._of(connection, scope))]
 
     def closed_summaries(self, scope: Scope | str) -> list[SummaryView]:
         """The newest revision of each week that was summarised, in order of weeks; of a scope that is seen in part, made from
@@ -264,9 +201,9 @@ class ReadModels(ABC):
         """The turns at these dynamics offsets, in the order asked for; those that are not there are left out."""
         found: dict[int, TurnView] = {}
         with self.reading() as (connection, t):
-            query, of = self._shown(connection, t).turns_at, self._of(connection, scope)
+            query, of = self._queries(connection, t).turns_at(), self._of(connection, scope)
             for start in range(0, len(offsets), CHUNK):
-                for row in connection.execute(query, {**of, "offsets": list(offsets[start : start + CHUNK])}):
+                for row in query.all(connection, {**of, "offsets": list(offsets[start : start + CHUNK])}):
                     found[row.position] = turn_view(row)
         return [found[offset] for offset in offsets if offset in found]
 
@@ -281,9 +218,8 @@ class ReadModels(ABC):
     def turn_index(self, scope: Scope | str, after_offset: int = -1) -> list[TurnRow]:
         """What a keyword index is filled from: (offset, event id, session, speaker, role, occurred_at, terms), in order."""
         with self.reading() as (connection, t):
-            query = self._shown(connection, t).turns_after
-            rows = connection.execute(query, {**self._of(connection, scope), "after": after_offset})
-            return [tuple(row) for row in rows]
+            query = self._queries(connection, t).turns_after()
+            return [tuple(row) for row in query.all(connection, {**self._of(connection, scope), "after": after_offset})]
 
     def _turns(self, connection: sa.Connection, t: Tables, scope: Scope | str) -> sa.Select[Any]:
         mine = t.turns.c.scope_id == self.scope_number(connection, scope)

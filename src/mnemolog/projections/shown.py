@@ -70,23 +70,6 @@ class Shown:
         return self.turns()
 
     @cached_property
-    def turns_at(self) -> sa.Select[Any]:
-        """The turns at `offsets` that are seen, of the scope."""
-        row = self._t.turns
-        offsets: sa.BindParameter[Any] = sa.bindparam("offsets", expanding=True)
-        return sa.select(row).where(row.c.scope_id == SCOPE, row.c.position.in_(offsets), *self.turns_seen)
-
-    @cached_property
-    def turns_after(self) -> sa.Select[*tuple[Any, ...]]:
-        """What a keyword index is filled from, of the turns behind `after` that are seen, in order."""
-        c = self._t.turns.c
-        return (
-            sa.select(c.position, c.event_id, c.session, c.speaker, c.role, c.occurred_at, c.terms)
-            .where(c.scope_id == SCOPE, c.position > sa.bindparam("after"), c.folded == 0, *self.turns_seen)
-            .order_by(c.position)
-        )
-
-    @cached_property
     def names_seen(self) -> list[Condition]:
         return self.names(self._t.names)
 

@@ -127,10 +127,13 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _same(hit: Hit, words: frozenset[str], other: Hit, others: frozenset[str]) -> bool:
-    if (hit.scope, hit.speaker, hit.role) != (other.scope, other.speaker, other.role):
-        return False
-    if min(len(words), len(others)) < _FEWEST:
+    mine, its = len(words), len(others)
+    fewer, more = (mine, its) if mine <= its else (its, mine)
+    if fewer < _FEWEST:
         alike = words == others and hit.text.casefold().split() == other.text.casefold().split()
     else:
-        alike = len(words & others) >= _ALIKE * len(words | others)
-    return alike and abs(from_text(hit.occurred_at) - from_text(other.occurred_at)) <= _WITHIN
+        # Of sets of so different a size no share can be large enough; most pairs end here.
+        alike = fewer >= _ALIKE * more and len(words & others) >= _ALIKE * len(words | others)
+    if not alike or (hit.scope, hit.speaker, hit.role) != (other.scope, other.speaker, other.role):
+        return False
+    return abs(from_text(hit.occurred_at) - from_text(other.occurred_at)) <= _WITHIN

@@ -3,6 +3,7 @@ is no part of it, so that an id never leads out of the tenant that it is asked f
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
@@ -11,6 +12,9 @@ from ..schemas.errors import InvalidInput
 __all__ = ["MemoryId", "memory_id", "parse_memory_id"]
 
 _PARTS = {"slot": 3, "turn": 2, "event": 1, "summary": 1}
+_SAFE = ":@"
+_PLAIN = re.compile(r"[A-Za-z0-9_.~:@-]*")
+"""What stands for itself: nearly all that ids are made of."""
 
 
 class MemoryId(NamedTuple):
@@ -24,8 +28,11 @@ class MemoryId(NamedTuple):
 
 def memory_id(kind: str, scope: str, *parts: str | int) -> str:
     """The id of a memory in a scope (`tenant/subject`)."""
-    subject = scope.partition("/")[2]
-    return "/".join([kind, *(quote(str(part), safe=":@") for part in (subject, *parts))])
+    return "/".join([kind, _quoted(scope.partition("/")[2]), *[_quoted(str(part)) for part in parts]])
+
+
+def _quoted(part: str) -> str:
+    return part if _PLAIN.fullmatch(part) else quote(part, safe=_SAFE)
 
 
 def parse_memory_id(text: str) -> MemoryId:

@@ -102,7 +102,7 @@ class TurnRanker:
                 names[row],
                 int(where[row]),
                 float(total[row]),
-                dict(zip(SIGNALS, values, strict=True)),
+                dict(zip(SIGNALS, values)),  # noqa: B905 - a row of `units` has one for each
                 bool(signals[_KEYWORDS, row] > 0),
                 bool(nearest[row]),
                 bool(signals[_KEYWORDS + 1, row] > 0),
@@ -117,8 +117,10 @@ class TurnRanker:
         again = []
         for turn in ranked:
             share = round(asking(contents.get((turn.scope, turn.offset), "")), 4)
-            signals = turn.signals | {SIGNALS[ASKS]: share}
-            again.append(turn._replace(score=turn.score + weight * share, signals=signals))
+            if share != turn.signals[SIGNALS[ASKS]]:
+                signals = turn.signals | {SIGNALS[ASKS]: share}
+                turn = turn._replace(score=turn.score + weight * share, signals=signals)
+            again.append(turn)
         return sorted(again, key=lambda turn: -turn.score)
 
     def _nearest(self, scope: str, vector: NDArray[np.float32] | None, index: ScopeIndex) -> list[VectorHit]:

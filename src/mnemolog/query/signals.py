@@ -97,6 +97,8 @@ def summed(weights: Sequence[float], units: Floats) -> Floats:
 
 def asking(text: str) -> float:
     """The share of a text that is questions, 0..1: a turn that only asks answers nothing."""
+    if "?" not in text and "？" not in text:
+        return 0.0
     asked = total = 0
     for sentence in _SENTENCE.findall(text):
         said = sentence.strip()

@@ -62,9 +62,9 @@ class TurnSearch:
             complete = len(ranked) < wanted + _REREAD
             ranked = self._ranker.reread(ranked, {key: view.content for key, view in found.items()})
             shown = [(turn, view) for turn in ranked if (view := found.get((turn.scope, turn.offset))) is not None]
-            hits = [_hit(turn, view) for turn, view in shown if view.expires_at is None or view.expires_at > now]
-            if len(hits) >= limit or complete:
-                return hits[:limit]
+            valid = [(turn, view) for turn, view in shown if view.expires_at is None or view.expires_at > now]
+            if len(valid) >= limit or complete:
+                return [_hit(turn, view) for turn, view in valid[:limit]]
             wanted *= 4
 
     def _meant(self, scopes: Sequence[str], text: str) -> NDArray[np.float32] | None:

@@ -4,8 +4,9 @@ and how much to bring. The same question at the same time is always understood i
 from __future__ import annotations
 
 import re
-from functools import cache
-from typing import Literal, Protocol
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -101,17 +102,15 @@ _COUNTING = re.compile(
 
 def understand(text: str, registry: Registry, now: str, utc_offset: int = 0) -> Question:
     """Reads a question that is asked at `now` (fixed UTC form)."""
-    lang: Literal["en", "zh"] = "zh" if detect_lang(text) == "zh" else "en"
-    looked_for = query_terms(text)
-    slots = sorted({*_named_slots(text, registry), *asked_slots(text, registry)})
+    lang, looked_for, slots, names = _timeless(text, registry)
     period = find_period(text, now, utc_offset)
     past = _PAST.search(text) is not None
     return Question(
         text=text,
         lang=lang,
-        terms=looked_for,
-        slots=slots,
-        names=[name for name in find_names(text) if period is None or name not in period.words],
+        terms=list(looked_for),
+        slots=list(slots),
+        names=[name for name in names if period is None or name not in period.words],
         period=period,
         intent=_intent(text, past=past, period=period, slots=slots),
         overview=period is not None and _OVERVIEW.search(text) is not None,
@@ -120,7 +119,24 @@ def understand(text: str, registry: Registry, now: str, utc_offset: int = 0) -> 
     )
 
 
-def _intent(text: str, *, past: bool, period: Period | None, slots: list[tuple[str, str]]) -> Intent:
+class _Timeless(NamedTuple):
+    """What a question says whenever it is asked."""
+
+    lang: Literal["en", "zh"]
+    terms: tuple[str, ...]
+    slots: tuple[tuple[str, str], ...]
+    names: tuple[str, ...]
+
+
+@lru_cache(maxsize=512)
+def _timeless(text: str, registry: Registry) -> _Timeless:
+    """Kept, since an agent asks the same several times: what to be careful with, what is known, what was said."""
+    slots = sorted({*_named_slots(text, registry), *asked_slots(text, registry)})
+    lang: Literal["en", "zh"] = "zh" if detect_lang(text) == "zh" else "en"
+    return _Timeless(lang, tuple(query_terms(text)), tuple(slots), tuple(find_names(text)))
+
+
+def _intent(text: str, *, past: bool, period: Period | None, slots: Sequence[tuple[str, str]]) -> Intent:
     if _PLANNING.search(text):
         return "planning"
     if _RULE.search(text) or any(form_type == "rule" for form_type, _ in slots):
@@ -132,7 +148,7 @@ def _intent(text: str, *, past: bool, period: Period | None, slots: list[tuple[s
     return "process" if period is not None else "open"
 
 
-def _how_many(text: str, looked_for: list[str]) -> int:
+def _how_many(text: str, looked_for: Sequence[str]) -> int:
     """Few for a question after one thing, many for one that plans or gathers."""
     if _PLANNING.search(text):
         return MANY

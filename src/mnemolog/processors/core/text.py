@@ -57,10 +57,24 @@ STOPWORDS: MappingProxyType[str, frozenset[str]] = MappingProxyType(
 out of the index."""
 
 
+_SHORT = 256
+"""Characters of a text whose terms are remembered."""
+
+
 def terms(text: str) -> list[str]:
     """The terms of `text` in order, repeats included: words (NFKC, case-folded, stemmed), numbers (without thousands
     separators), and for scripts without spaces each pair of neighbouring characters. A Chinese character is a term by itself
     too, since many are words of their own; elsewhere only one that stands alone is."""
+    return list(_short_terms(text)) if len(text) <= _SHORT else _terms(text)
+
+
+@lru_cache(maxsize=2048)
+def _short_terms(text: str) -> tuple[str, ...]:
+    """Kept, since names, questions, values and lines of the timeline come again with every question."""
+    return tuple(_terms(text))
+
+
+def _terms(text: str) -> list[str]:
     found: list[str] = []
     for kind, piece in _pieces(text):
         if kind == "run":
@@ -82,7 +96,10 @@ def query_terms(text: str) -> list[str]:
 
 
 def _pieces(text: str) -> list[tuple[str, str]]:
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).replace("’", "'")
+    if text.isascii():
+        folded = text.lower()  # the same, in one step
+    else:
+        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).replace("’", "'")
     pieces: list[tuple[str, str]] = []
     for match in _PIECE.finditer(folded):
         kind, piece = match.lastgroup or "word", match.group()
