@@ -38,6 +38,7 @@ OTHERS = {
     ("POST", "/v1/feedback"),
     ("DELETE", "/v1/memories/{id}"),
     ("DELETE", "/v1/memories"),
+    ("POST", "/v1/rollback"),
     ("GET", "/health"),
     ("GET", "/ready"),
     ("GET", "/metrics"),

@@ -9,6 +9,7 @@ import msgspec
 from fastapi import Response
 
 from ...face.operations import Operation
+from ...replay.rollback import RollbackReport
 from ...schemas.views import FormView, PendingView, SummaryView, TimelineEntry, VersionView
 from ..context import Context
 from ..doubts import Doubt
@@ -153,6 +154,7 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     TimelinePage,
     SummariesPage,
     PendingPage,
+    RollbackReport,
     Health,
     Ready,
     Problem,

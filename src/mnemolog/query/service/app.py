@@ -22,6 +22,7 @@ from .mcp_mount import PATH, mcp_of
 from .operating import router as operating
 from .problems import FieldProblem, ProblemError, is_inside, problem_of, problem_response
 from .reading import router as reading
+from .rollback import router as rollback
 from .service import Service
 from .writing import router as writing
 
@@ -67,7 +68,7 @@ def create_app(memory: Memory, keys: KeyRing | None, *, limits: Limits | None = 
         lifespan=life,
     )
     app.state.service = service
-    for router in (writing, reading, operating):
+    for router in (writing, reading, rollback, operating):
         app.include_router(router)
     app.router.routes.append(Route(PATH, endpoint=endpoint))
     app.add_middleware(Edge, service=service)
