@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Request, Response
@@ -16,11 +16,12 @@ from ...memory import Memory
 from ...schemas.errors import MnemologError
 from .document import document
 from .edge import Edge
+from .faults import LOOKED_AT, fields_of
 from .keys import KeyRing
 from .limits import Limits
 from .mcp_mount import PATH, mcp_of
 from .operating import router as operating
-from .problems import FieldProblem, ProblemError, is_inside, problem_of, problem_response
+from .problems import ProblemError, is_inside, problem_of, problem_response
 from .reading import router as reading
 from .rollback import router as rollback
 from .service import Service
@@ -37,9 +38,6 @@ _TAGS = [
     {"name": "operate", "description": "For whoever runs the service; no key needed."},
 ]
 _KINDS = {400: "unreadable", 404: "no-such-route", 405: "method-not-allowed", 408: "too-slow", 413: "too-large"}
-_LOOKED_AT, _NAMED = 100, 20
-"""Of the faults of one request so many are looked at, and so many told: a hostile one has a million."""
-_PLACES = ("body", "query", "path", "header")
 
 
 def create_app(memory: Memory, keys: KeyRing | None, *, limits: Limits | None = None, tenant: str = "default") -> FastAPI:
@@ -105,32 +103,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
     if faults and faults[0]["type"] == "json_invalid":
         detail = f"the body is no JSON: it cannot be read from character {faults[0]['loc'][-1]} on"
         return problem_response(ProblemError(400, "unreadable", detail), request.state.request_id)
-    found = [_field_of(item["loc"], item["type"], item["msg"]) for item in faults[:_LOOKED_AT]]
-    named = {item.field: item for item in reversed(found)}
-    # Of the types that a value was tried as, the one that came furthest says what is wrong.
-    deeper = {field for field in named for other in named if other.startswith((f"{field}.", f"{field}["))}
-    fields = [item for field, item in reversed(named.items()) if field not in deeper][:_NAMED]
-    kind = "unknown-field" if any(item["type"] == "extra_forbidden" for item in faults[:_LOOKED_AT]) else "invalid-input"
+    fields = fields_of(faults)
+    kind = "unknown-field" if any(item["type"] == "extra_forbidden" for item in faults[:LOOKED_AT]) else "invalid-input"
     detail = "; ".join(f"{item.field}: {item.problem}" for item in fields[:5])
     return problem_response(ProblemError(422, kind, detail, fields=fields), request.state.request_id)
-
-
-def _field_of(where: Sequence[int | str], kind: str, message: str) -> FieldProblem:
-    parts = list(where[1:] if where and where[0] in _PLACES else where)
-    if kind == "value_error":  # ours say the field themselves
-        field, _, problem = message.removeprefix("Value error, ").partition(": ")
-        path = _path(parts)
-        return FieldProblem(f"{path}.{field}" if path else field, problem)
-    problem = "there is no such field" if kind == "extra_forbidden" else message[:1].lower() + message[1:]
-    return FieldProblem(_path(parts) or "body", problem)
-
-
-def _path(parts: Sequence[int | str]) -> str:
-    """`messages[0].role`. Which of several types a value was tried as is left out."""
-    path = ""
-    for part in parts:
-        if isinstance(part, int):
-            path += f"[{part}]"
-        elif part.isidentifier() and not part[:1].isupper() and part not in ("str", "int", "float", "constrained"):
-            path += f".{part}" if path else part
-    return path

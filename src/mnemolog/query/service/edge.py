@@ -9,7 +9,7 @@ import re
 import secrets
 import time
 from collections.abc import Mapping
-from urllib.parse import urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -97,6 +97,9 @@ class Edge:
         if scope["query_string"].count(b"&") >= _PARAMETERS:
             refused.labels("parameters").inc()
             raise ProblemError(422, "invalid-input", f"the query has more than {_PARAMETERS} parameters; no route has so many")
+        if not (_is_text(scope["query_string"]) and _is_text(scope.get("raw_path", b""))):
+            refused.labels("parameters").inc()
+            raise ProblemError(422, "invalid-input", "the address is not UTF-8: names in it would be taken for one another")
         if not scope["path"].startswith(_GUARDED):
             return
         try:
@@ -161,6 +164,18 @@ class Edge:
 
 def _too_large(most: int) -> ProblemError:
     return ProblemError(413, "too-large", f"the body is longer than {most:,} bytes: split it into several requests")
+
+
+def _is_text(address: bytes) -> bool:
+    """Whether it is UTF-8 once it is unquoted: else every byte that does not fit would be read as the same mark, and two names
+    as one."""
+    if b"%" not in address and address.isascii():
+        return True
+    try:
+        unquote_to_bytes(address).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _route(scope: Scope) -> str:

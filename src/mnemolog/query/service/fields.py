@@ -16,6 +16,7 @@ __all__ = [
     "ANY_JSON",
     "AS_OF",
     "JSON_SCHEMA",
+    "PATTERNS",
     "WAIT",
     "Content",
     "Cursor",
@@ -56,9 +57,22 @@ _DAY = (
     r"(?:1[6-9]|2[0-9])[0-9]{2}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)"
     r"|02-(?:0[1-9]|1[0-9]|2[0-8]))"
 )
-_CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{3}(?:[0-9]{3})?)?)?"
+_CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?"
 _OFFSET = r"(?:Z|[+-](?:0[0-9]|1[0-4]):[0-5][0-9])?"
 _MOMENT = rf"^(?:{_LEAP}|{_DAY})(?:T{_CLOCK}{_OFFSET})?$"
+_POSITION = r"^(?:inbox\.[A-Za-z0-9_,.-]+|[A-Za-z0-9_-]+@[0-9]{1,18}:[0-9]{1,18}:[0-9]{1,18})$"
+_CURSOR = r"^[A-Za-z0-9_-]+$"
+_PROFILE = f"^(?:{'|'.join(PROFILES)})$"
+PATTERNS = {
+    _NAME: "is empty, or has a control character",
+    _CONTENT: "is empty, or has a NUL character",
+    _TEXT: "has a NUL character",
+    _MOMENT: "is not a time: give ISO 8601 such as 2026-05-07T13:00:00+02:00, of the years 1600 to 2999",
+    _POSITION: "is no token: give `position` as writing returned it",
+    _CURSOR: "is no cursor: give `next` of the page before as it is",
+    _PROFILE: f"is none of {', '.join(PROFILES)}",
+}
+"""What is wrong with a text that does not match, in words."""
 _EARLIEST, _LATEST = -11_000_000_000, 32_000_000_000
 _INT64 = 2**63
 _STRANGERS = 20
@@ -91,17 +105,13 @@ KnownAt = TextKnownAt | Annotated[float, Field(ge=_EARLIEST, le=_LATEST, descrip
 Importance = Annotated[float, Field(ge=0, le=1)]
 Token = Annotated[
     str,
-    StringConstraints(
-        max_length=8192, pattern=r"^(?:inbox\.[A-Za-z0-9_,.-]+|[A-Za-z0-9_-]+@[0-9]{1,18}:[0-9]{1,18}:[0-9]{1,18})$"
-    ),
+    StringConstraints(max_length=8192, pattern=_POSITION),
     Field(description="the `position` that writing returned: the read waits until it shows what was written"),
 ]
-ProfileName = Annotated[str, StringConstraints(pattern=f"^(?:{'|'.join(PROFILES)})$"), WithJsonSchema({"enum": [*PROFILES]})]
+ProfileName = Annotated[str, StringConstraints(pattern=_PROFILE), WithJsonSchema({"enum": [*PROFILES]})]
 Weight = Annotated[float, Field(gt=0, le=1_000_000)]
 Subjects = Annotated[list[Name], Field(max_length=32)]
-Cursor = Annotated[
-    str, StringConstraints(max_length=8192, pattern=r"^[A-Za-z0-9_-]+$"), Field(description="`next` of the page before")
-]
+Cursor = Annotated[str, StringConstraints(max_length=8192, pattern=_CURSOR), Field(description="`next` of the page before")]
 Limit = Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)]
 Tokens = Annotated[int, Field(ge=1, le=100_000), BeforeValidator(_whole)]
 PageSize = Annotated[int, Field(ge=1, le=500)]

@@ -72,7 +72,7 @@ _KINDS: tuple[tuple[type[errors.MnemologError], int, str], ...] = (
     (errors.UnknownLog, 409, "unknown-token"),
     (errors.Lagging, 503, "lagging"),
 )
-_INSIDE = (errors.Unavailable, errors.ModelUnavailable, errors.Busy, errors.Closed)
+_INSIDE = (errors.Unavailable, errors.ModelUnavailable, errors.FolderError, errors.Closed)
 """What is wrong behind the service, whose text is for whoever runs it: it names folders and addresses."""
 UNAVAILABLE = "the memory cannot answer now: try again; the log says why"
 RETRY_SECONDS = 1
