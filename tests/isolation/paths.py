@@ -127,6 +127,46 @@ def _fetch(reader: Reader) -> Iterator[object]:
         yield from _found(lambda one=one: reader.memory.fetch([one], subject=reader.subject))  # type: ignore[misc]
 
 
+def _past(reader: Reader) -> Iterator[object]:
+    """Every read as of the past, on both axes, also at the moments of inputs that this reader may not know of."""
+    memory, subject = reader.memory, reader.subject
+    told = [turn_id for turn_id, _ in reader.known.turns]
+    moments: list[dict[str, str]] = [{"as_of": "2026-03-03T00:00:00Z"}, {"as_of": "2030-01-01T00:00:00Z"}]
+    moments += [{"known_at": one} for one in dict.fromkeys([*told[:1], *told[-1:], "nobody"])]
+    moments += [{"known_at": one, "as_of": "2030-01-01T00:00:00Z"} for one in told[len(told) // 2 :][:1]]
+    question = f"vessel cargo garden crew {' '.join(reader.known.words[:3])}"
+    for when in moments:
+        reads: list[Callable[[], object]] = [
+            lambda when=when: memory.forms(subject=subject, retired=True, **when),  # type: ignore[misc, arg-type]
+            lambda when=when: memory.history(subject=subject, **when),  # type: ignore[misc, arg-type]
+            lambda when=when: memory.timeline(subject=subject, **when),  # type: ignore[misc, arg-type]
+            lambda when=when: memory.summaries(subject=subject, **when),  # type: ignore[misc, arg-type]
+            lambda when=when: memory.pending(subject=subject, **when),  # type: ignore[misc, arg-type]
+            lambda when=when: memory.edges(subject=subject, **when),  # type: ignore[misc, arg-type]
+            lambda when=when: memory.search(  # type: ignore[misc]
+                question,
+                subject=subject,
+                limit=50,
+                history=True,
+                trace=True,
+                time_budget=STEADY,
+                **when,  # type: ignore[arg-type]
+            ),
+            lambda when=when: memory.context(question, subject=subject, time_budget=STEADY, **when),  # type: ignore[misc, arg-type]
+            lambda when=when: memory.check(question, subject=subject, **when),  # type: ignore[misc, arg-type]
+        ]
+        reads += [
+            lambda when=when, one=one: memory.get(one, subject=subject, **when)  # type: ignore[misc, arg-type]
+            for one in reader.known.forms[:3]
+        ]
+        reads += [
+            lambda when=when, one=one: memory.fetch([one], **when)  # type: ignore[misc, arg-type]
+            for one in reader.known.memories[:6]
+        ]
+        for read in reads:
+            yield from _found(read)
+
+
 def _operation(reader: Reader) -> Iterator[object]:
     for event_id, source in reader.known.turns:
         yield from _found(
@@ -196,9 +236,20 @@ def _sees(reader: Reader, memory_id: str) -> bool:
 
 MCP_ASKED: dict[str, Callable[[Reader], list[dict[str, object]]]] = {
     "remember": lambda _: [{"text": "hello", "id": "hello"}],
-    "recall": lambda reader: [{"query": asked, "past": True, "limit": 50} for asked in reader.questions],
-    "context": lambda reader: [{"query": asked} for asked in reader.questions],
-    "history": lambda reader: [{}, {"slot": "cargo"}, *({"form_id": one} for one in reader.known.forms)],
+    "recall": lambda reader: [
+        *({"query": asked, "past": True, "limit": 50} for asked in reader.questions),
+        {"query": reader.questions[0], "past": True, "limit": 50, "as_of": "2030-01-01"},
+    ],
+    "context": lambda reader: [
+        *({"query": asked} for asked in reader.questions),
+        {"query": reader.questions[0], "as_of": "2030-01-01"},
+    ],
+    "history": lambda reader: [
+        {},
+        {"as_of": "2030-01-01"},
+        {"slot": "cargo"},
+        *({"form_id": one} for one in reader.known.forms),
+    ],
     "pending": lambda _: [{}],
     "confirm": _unseen_pending,
     "forget": _unseen_memories,
@@ -297,6 +348,10 @@ PATHS: dict[str, tuple[Path, tuple[str, ...]]] = {
     "pending": (lambda reader: iter([reader.memory.pending(subject=reader.subject)]), ("pending",)),
     "edges": (lambda reader: iter([reader.memory.edges(subject=reader.subject)]), ("edges",)),
     "memories by id": (_fetch, ("fetch",)),
+    "the past": (
+        _past,
+        ("forms", "history", "timeline", "summaries", "pending", "edges", "search", "context", "check", "get", "fetch"),
+    ),
     "operations": (_operation, ("operation",)),
     "counts": (lambda reader: iter([reader.memory.stats(subject=reader.subject)]), ("stats",)),
     "recalls": (_recalls, ("recalls", "prune_recalls")),

@@ -71,9 +71,12 @@ def test_every_route_obeys_the_view_of_the_key(memory: Memory, tmp_path: Path) -
                 if path == "/v1/memories/fetch":
                     found = [client.post(url, json={"ids": [one]}) for one in ids]
                 elif method == "POST":
-                    found = [client.post(url, json=body)]
+                    found = [client.post(url, json={**body, **when}) for when in ({}, {"as_of": "2030-01-01"})]
                 else:
                     found = [client.get(url, params={"user_id": "1"})]
+                    if not path.startswith("/v1/operations"):
+                        past = ({"as_of": "2030-01-01"}, {"known_at": "chat-1"}, {"known_at": "mail-1"})
+                        found += [client.get(url, params={"user_id": "1", **when}) for when in past]
                 for answer in found:
                     told = answer.text.replace(str(body.get("query", "-")), "")
                     assert "work" not in told, (path, told)

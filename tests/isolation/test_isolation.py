@@ -20,11 +20,12 @@ EXAMPLES = 4
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 """A story that fails is told as it was found: each try takes seconds."""
 
-ACROSS = ("search in several scopes", "context", "memories by id", "audits of all")
+ACROSS = ("search in several scopes", "context", "memories by id", "audits of all", "the past")
 """Paths that lead to other subjects, too."""
 SAY_SO = (
     "form by id",
     "memories by id",
+    "the past",
     "operations",
     "recalls",
     "audits",

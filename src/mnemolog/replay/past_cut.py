@@ -37,6 +37,7 @@ class Cut:
     def __init__(self, end: str) -> None:
         self.end = end
         self._created: dict[str, str] = {}
+        self._touched: dict[str, str] = {}
         self._moment: dict[_Version, str] = {}
         self._waiting: set[_Version] = set()
         self._off: set[_Version] = set()
@@ -47,6 +48,10 @@ class Cut:
         moment = event_time(item.input)
         by_then = moment <= self.end
         kept = [self._kept(change, moment) for change in item.decision.changes]
+        if by_then:
+            for change in kept:
+                form_id = getattr(change, "form_id", "")
+                self._touched[form_id] = max(self._touched.get(form_id, ""), moment)
         if not by_then and all(change is _NOTHING for change in kept):
             return None
         data = item.data if by_then or not isinstance(item.data, Turn) else _NOTHING
@@ -161,20 +166,18 @@ class Cut:
 
     def _forms(self, connection: sa.Connection, t: Tables, scope_id: int, rows: Iterable[Any]) -> None:
         """Forms that nobody had spoken of, and nothing late is about, are not there; the others were last changed by then."""
-        changed: dict[str, str] = {}
+        begun: dict[str, str] = {}
         for row in rows:
             if row.valid_from <= self.end:
-                changed[row.form_id] = max(changed.get(row.form_id, ""), row.valid_from)
+                begun[row.form_id] = max(begun.get(row.form_id, ""), row.valid_from)
         f = t.forms
         for form_id, moment in self._created.items():
             here = (f.c.scope_id == scope_id, f.c.form_id == form_id)
-            if moment > self.end and form_id not in changed:
+            if moment > self.end and form_id not in begun:
                 connection.execute(sa.delete(f).where(*here))
                 continue
-            begun = changed.get(form_id, "")
-            late = (*here, f.c.updated_at > self.end)
-            connection.execute(sa.update(f).where(*late).values(updated_at=moment if moment <= self.end else begun))
-            connection.execute(sa.update(f).where(*here, f.c.updated_at < begun).values(updated_at=begun))
+            latest = max(self._touched.get(form_id, ""), begun.get(form_id, ""))
+            connection.execute(sa.update(f).where(*here).values(updated_at=latest))
 
 
 _COLUMNS = ("form_id", "slot", "element", "version", "value", "status", "valid_from", "position", "place", "hidden")
