@@ -125,6 +125,10 @@ def run(argv: Sequence[str]) -> int:
 
     if args.command in REBUILDING:
         return REBUILDING[args.command](args)
+    from .audit import HANDLERS as AUDITING
+
+    if args.command in AUDITING:
+        return AUDITING[args.command](args)
     from .commands import HANDLERS
 
     return HANDLERS[args.command](args)

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from .. import __version__
 from ..schemas.errors import InvalidInput
+from .audit import AUDIT, add_audit
 from .check import CHECK, add_check
 from .mcp import MCP, add_mcp
 from .operations import OPERATIONS, add_operations
@@ -34,6 +35,7 @@ COMMANDS = {
     "pending": "what was heard but not believed yet; answer with confirm or reject",
     **CHECK,
     **RECALLS,
+    **AUDIT,
     **ROLLBACK,
     **REBUILDING,
     **SEAL,
@@ -94,6 +96,7 @@ def build() -> argparse.ArgumentParser:
     add_check(made)
     add_past(made)
     add_recalls(made)
+    add_audit(made)
     add_rollback(made)
     add_worker_options(made["worker"])
     add_serving(made)

@@ -3,7 +3,7 @@ about."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -51,7 +51,7 @@ class Items:
         if row is None:
             return Described("slot", "", plain)
         plain["form_type"] = row.form_type
-        if row.hidden:
+        if row.hidden or self._restates_hidden(row):
             return Described("slot", HIDDEN, plain, True, row.position, form_id, slot)
         value, before = _shown(row.value), _shown(row.before)
         about = f"{self._rows.name(form_id) or row.form_type} {slot}"
@@ -88,6 +88,13 @@ class Items:
             slot,
         )
 
+    def _restates_hidden(self, row: Any) -> bool:
+        """Whether a version has the value of a hidden one that it ends, or says again."""
+        old = None if row.supersedes is None else self._rows.version(row.form_id, row.slot, row.supersedes)
+        if old is None or not (row.status == "retired" or row.value == old.value):
+            return False
+        return bool(old.hidden) or self._restates_hidden(old)
+
     def _pending(self, pending_id: str) -> Described:
         row = self._rows.pending(pending_id)
         plain: Facts = {"pending_id": pending_id}
@@ -106,7 +113,8 @@ class Items:
             "authority": row.authority,
             "opened_at": row.opened_at,
         }
-        return Described("pending", row.question, plain | more, False, row.position, row.form_id, row.slot)
+        question = HIDDEN if self._rows.calls(row.question, [row.form_id]) else row.question
+        return Described("pending", question, plain | more, False, row.position, row.form_id, row.slot)
 
     def _edge(self, edge_id: str) -> Described:
         row = self._rows.edge(edge_id)
@@ -129,7 +137,8 @@ class Items:
         if row.hidden:
             return Described("event", HIDDEN, plain, True, row.position, row.form_id, row.slot)
         plain |= {"before": row.before, "after": row.after, "cause": row.cause}
-        return Described("event", row.text, plain, False, row.position, row.form_id, row.slot)
+        text = HIDDEN if self._rows.calls(row.text, [row.form_id]) else row.text
+        return Described("event", text, plain, False, row.position, row.form_id, row.slot)
 
     def _form(self, form_id: str) -> Described:
         row = self._rows.form(form_id)
@@ -141,7 +150,9 @@ class Items:
         offset = named[0] if named else -1
         if row.hidden:
             return Described("form", HIDDEN, plain, True, offset, form_id)
-        return Described("form", f"{row.form_type}: {row.name or row.key}", plain | {"name": row.name}, False, offset, form_id)
+        name = self._rows.name(form_id)
+        title = f"{row.form_type}: {name}" if name else row.form_type
+        return Described("form", title, plain | {"name": name}, False, offset, form_id)
 
     def _rejected(self, event_id: str, place: str) -> Described:
         for offset, _ in self._rows.inputs([event_id]).get(event_id, ()):

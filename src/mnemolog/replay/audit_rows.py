@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 from ..projections.base import CHUNK
@@ -13,8 +14,11 @@ from ..projections.store import Store
 from ..projections.summaries import open_week
 from ..projections.tables import Tables
 from ..schemas.scope import Scope
+from ..schemas.values import Value
 
 __all__ = ["Rows"]
+
+_UNNAMED = ("self", "scope", "current")
 
 
 class Rows:
@@ -76,9 +80,32 @@ class Rows:
         return self._first(self.tables.forms, self.tables.forms.c.form_id == form_id)
 
     def name(self, form_id: str) -> str:
-        """What a Form is called, where it may be told."""
+        """What a Form is called, where it may be told: not where all who called it so are hidden."""
         row = self.form(form_id)
-        return "" if row is None or row.hidden else row.name or row.key
+        if row is None or row.hidden:
+            return ""
+        n, t = self.tables.names, self.tables.turns
+        mine = (n.c.scope_id == self.number, n.c.form_id == form_id, n.c.name == row.name)
+        gone = sa.exists().where(t.c.scope_id == n.c.scope_id, t.c.position == n.c.position, t.c.hidden == 1)
+        told = self.connection.execute(sa.select(n.c.name).where(*mine, sa.not_(gone)).limit(1)).first()
+        return "" if told is None or self._is_hidden_value(form_id, row.name) else row.name or row.key
+
+    def _is_hidden_value(self, form_id: str, name: str) -> bool:
+        """Whether a name is a value of the Form that was hidden, and none that may be shown."""
+        v = self.tables.versions
+        query = sa.select(v.c.hidden, v.c.value).where(v.c.scope_id == self.number, v.c.form_id == form_id)
+        named = [row.hidden for row in self.connection.execute(query) if row.value and _shown(row.value) == name]
+        return bool(named) and all(named)
+
+    def calls(self, text: str, form_ids: Iterable[str]) -> bool:
+        """Whether a text calls one of some Forms by a name that may not be told."""
+        for form_id in form_ids:
+            row = self.form(form_id)
+            if row is None or row.key in _UNNAMED or self.name(form_id):
+                continue
+            if any(word and word.casefold() in text.casefold() for word in (row.name, row.key)):
+                return True
+        return False
 
     def turn(self, offset: int) -> Any:
         return self._first(self.tables.turns, self.tables.turns.c.position == offset)
@@ -166,3 +193,7 @@ class Rows:
             query = sa.select(v.c.form_type, v.c.slot).where(v.c.scope_id == self.number, v.c.hidden == 1).distinct()
             self._hidden_slots = {(form_type, slot) for form_type, slot in self.connection.execute(query)}
         return self._hidden_slots
+
+
+def _shown(text: str) -> str:
+    return msgspec.json.decode(text, type=Value).shown

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from ..projections.summaries import make_summary, version_line, week_bounds
 from ..schemas.values import normal_text
+from .audit_items import HIDDEN
 from .audit_links import audit_id
 from .audit_rows import Rows
 
@@ -38,6 +39,7 @@ class _Told(NamedTuple):
     id: str
     text: str
     group: tuple[str, ...]
+    form_id: str
 
 
 def week_of(rows: Rows, week: str) -> Week | None:
@@ -55,7 +57,11 @@ def week_of(rows: Rows, week: str) -> Week | None:
     if not lines and not inputs:
         return None
     told = [*_entries(rows, week), *_versions(rows, week)]
-    return Week(week, *made, lines, inputs, [_rests(line, told) for line in lines])
+    rests = [[one for one in told if one.id in _rests(line, told)] for line in lines]
+    shown = [
+        HIDDEN if rows.calls(line, {one.form_id for one in found}) else line for line, found in zip(lines, rests, strict=True)
+    ]
+    return Week(week, *made, shown, inputs, [[one.id for one in found] for found in rests])
 
 
 def _rests(line: str, told: list[_Told]) -> list[str]:
@@ -69,7 +75,7 @@ def _rests(line: str, told: list[_Told]) -> list[str]:
 def _entries(rows: Rows, week: str) -> list[_Told]:
     t = rows.tables.timeline
     return [
-        _Told(audit_id("event", rows.scope, row.entry_id), normal_text(row.text), _group(row))
+        _Told(audit_id("event", rows.scope, row.entry_id), normal_text(row.text), _group(row), row.form_id)
         for row in _of_week(rows, t, t.c.occurred_at, week)
     ]
 
@@ -87,7 +93,9 @@ def _versions(rows: Rows, week: str) -> list[_Told]:
     for row in _of_week(rows, v, v.c.event_time, week):
         form = rows.form(row.form_id)
         text = version_line(row, "" if form is None else form.key)
-        found.append(_Told(audit_id("slot", rows.scope, row.form_id, row.slot, row.version), normal_text(text), ()))
+        found.append(
+            _Told(audit_id("slot", rows.scope, row.form_id, row.slot, row.version), normal_text(text), (), row.form_id)
+        )
     return found
 
 
