@@ -40,6 +40,18 @@ def test_each_part_measures(bench: Any, tmp_path: Path, part: str, sizes: tuple[
         assert row.name in bench.shown(row)
 
 
+def test_a_rebuild_is_measured(
+    bench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rebuild = importlib.import_module("rebuild")
+    monkeypatch.setattr(sys, "argv", ["rebuild.py", "--changes", "2000", "--out", str(tmp_path / "rebuild.json")])
+    assert rebuild.main() == 0
+    written = json.loads((tmp_path / "rebuild.json").read_text("utf-8"))
+    names = {row["name"] for row in written["results"]}
+    assert {"read and fold", "switch, writers wait", "question, idle, p95"} <= names
+    assert "2,000 change events in 500 decisions" in capsys.readouterr().out
+
+
 def test_memory_is_measured_in_a_process_of_its_own(bench: Any, tmp_path: Path) -> None:
     if sys.platform == "win32":
         assert bench.bench_memory(tmp_path, 20) == []
