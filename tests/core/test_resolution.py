@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.said import DAY, ME, Resolver, at, cand, enum, kinds, money, of, text
+from core.said import DAY, ME, Resolver, at, cand, enum, kinds, money, of, reloaded, text
 from mnemolog.schemas import changes as ch
 from mnemolog.schemas.observations import Candidate, EntityRef
 from mnemolog.schemas.values import Value
@@ -584,3 +584,12 @@ def test_an_end_and_its_successor_are_one_decision(r: Resolver, first: str, then
     assert [(seen.before, seen.after) for seen in of(ch.EpisodeSeen, decision)] == [("A", "B")]
     r.say("not B any more, maybe C", cand("home", text("B"), op="remove"), cand("home", text("C"), hedged=True))
     assert (r.value("home"), r.pendings()) == (None, ["home=C"])
+
+
+def test_a_value_that_was_said_again_is_corrected_like_any_other(r: Resolver) -> None:
+    r.say("home Rome", cand("home", text("Rome")))
+    r.say("Rome, as I said", cand("home", text("Rome")))
+    r.state = reloaded(r)
+    decision = r.say("not Rome but Bern", cand("home", text("Bern"), correction=True, before=text("Rome")))
+    assert [(change.reason, change.status) for change in of(ch.SlotChanged, decision)] == [("corrected", "confirmed")]
+    assert r.value("home") == "Bern"

@@ -32,7 +32,7 @@ def set_value(draft: Draft, form: Form, claim: Claim, declared: Slot) -> None:
         return
     if place is not None and claim.correction and claim.before is not None:
         wrong = version_corrected(place, claim)
-        if wrong is not None and wrong is not current:
+        if wrong is not None and (current is None or wrong.version != current.version):
             claim = msgspec.structs.replace(claim, when=wrong.valid_from)
             file_late(draft, form, claim, value, place, wrong, "corrected")
             return
