@@ -364,3 +364,40 @@ def test_what_is_in_doubt_is_asked_before_a_message_is_answered(shell: Shell) ->
     assert shell("check", "Hello.") == Exit.OK
     assert shell.out == ""
     assert "nothing" in shell.err
+
+
+def test_every_command_that_reads_reads_the_past_too(shell: Shell) -> None:
+    for name, day, words in (
+        ("t1", "2026-03-02", "I live in Haarlem. My age is about 40."),
+        ("t2", "2026-03-20", "I moved to Porto because of work."),
+    ):
+        assert shell("add", words, "--id", name, "--occurred-at", f"{day}T09:00:00Z") == Exit.OK
+    for when in (("--as-of", "2026-03-10"), ("--known-at", "t1")):
+        told = [
+            shell.json("forms", *when),
+            shell.json("history", *when),
+            shell.json("timeline", *when),
+            shell.json("summaries", *when),
+            shell.json("pending", *when),
+            shell.json("search", "Where do I live?", *when),
+            shell.json("context", "Where do I live?", "--sources", *when),
+            shell.json("check", "I live in Leiden.", *when),
+        ]
+        assert "Haarlem" in str(told[0])
+        assert "Haarlem" in str(told[5])
+        assert "Haarlem" in str(told[7])
+        assert "Porto" not in str(told)
+        assert shell("context", "Where do I live?", "--sources", *when) == Exit.OK
+        assert "Porto" not in shell.out
+    (form,) = shell.json("forms", "--as-of", "2026-03-10", "--known-at", "t2")
+    assert form["slots"][0]["value"]["data"] == "Haarlem"
+    (asked,) = shell.json("pending", "--known-at", "t1")
+    assert shell("pending", "confirm", asked["pending_id"], "--as-of", "2026-03-10") == Exit.USAGE
+    assert "--as-of" in shell.err
+    assert shell("forms", "--known-at", "2999-01-01") == Exit.USAGE
+    assert "known_at" in shell.err
+    assert "future" in shell.err
+    assert shell("forms", "--as-of", "soon") == Exit.USAGE
+    assert "as_of" in shell.err
+    assert shell("forms", "--known-at", "t9") == Exit.NO
+    assert "t9" in shell.err

@@ -119,6 +119,13 @@ def test_what_was_said_is_found_with_its_source_and_its_history(memory: Memory, 
         versions = (await done(client, "history", form_id=best["form_id"], slot="home"))["versions"]
         assert [(item["value"], item["current"]) for item in versions] == [("Lisbon", False), ("Porto", True)]
         assert versions[0]["until"] == versions[1]["since"]
+        for when in ({"as_of": "2026-03-10"}, {"known_at": "t1"}):
+            then = await done(client, "recall", query="Where do I live?", **when)
+            assert "Lisbon" in then["memories"][0]["text"]
+            assert (then["recall_id"], "Porto" in str(then)) == ("", False)
+            assert "Porto" not in str(await done(client, "context", query="Where do I live?", **when))
+            (only,) = (await done(client, "history", slot="home", **when))["versions"]
+            assert (only["value"], only["current"]) == ("Lisbon", True)
         newest = await done(client, "history", limit=1)
         assert ([item["value"] for item in newest["versions"]], newest["left_out"]) == (["Porto"], 1)
 

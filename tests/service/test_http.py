@@ -448,3 +448,48 @@ def test_what_is_in_doubt_is_asked_before_a_turn(client: TestClient, served: Ser
     assert client.post("/v1/check", json={**asked, "session": "s", "limit": 1}).status_code == 200
     assert client.post("/v1/check", json={"user_id": "1"}).json()["errors"][0]["field"] == "message"
     assert served.memory.stats()["dynamics"] == before
+
+
+def test_every_read_reads_the_past_too(client: TestClient) -> None:
+    first = said(client, "I live in Lisbon. My age is about 40.", id="t1", occurred_at="2026-03-02T09:00:00Z")
+    said(client, "I moved to Porto because of work.", id="t2", occurred_at="2026-03-20T09:00:00Z")
+    (form,) = client.get("/v1/forms?user_id=1").json()["items"]
+    question = {"user_id": "1", "query": "Where do I live?", "time_budget": 10}
+    for when in ({"as_of": "2026-03-10"}, {"known_at": "t1"}, {"known_at": first["position"], "as_of": "2026-12-01"}):
+        answers = [
+            client.get(path, params={"user_id": "1", **when})
+            for path in (
+                "/v1/forms",
+                f"/v1/forms/{form['form_id']}",
+                f"/v1/forms/{form['form_id']}/history",
+                "/v1/timeline",
+                "/v1/summaries",
+                "/v1/pending",
+            )
+        ]
+        answers += [
+            client.post("/v1/search", json={**question, **when}),
+            client.post("/v1/context", json={**question, **when}),
+            client.post("/v1/check", json={"user_id": "1", "message": "I live in Madrid.", **when}),
+        ]
+        assert [answer.status_code for answer in answers] == [200] * len(answers), [answer.text for answer in answers]
+        told = [answer.text for answer in answers]
+        assert "Porto" not in "".join(told)
+        assert all("Lisbon" in told[number] for number in (0, 1, 2, 4, 6, 7, 8))
+        assert answers[6].json()["recall_id"] == ""
+        (slot, *_) = [hit for hit in answers[6].json()["hits"] if hit["kind"] == "slot"]
+        (again,) = client.post("/v1/memories/fetch", json={"ids": [slot["id"]], **when}).json()["memories"]
+        assert again["status"] == "current"
+    pages = client.get("/v1/forms", params={"user_id": "1", "limit": 1, "known_at": "t1"})
+    assert pages.json()["next"] is None
+    for given, status, word in (
+        ({"known_at": "2999-01-01"}, 409, "unknown-moment"),
+        ({"known_at": "nobody"}, 404, "not-found"),
+        ({"known_at": "other@1:0:0"}, 409, "unknown-token"),
+        ({"as_of": "soon"}, 422, "invalid-input"),
+    ):
+        for answer in (
+            client.get("/v1/forms", params={"user_id": "1", **given}),
+            client.post("/v1/search", json={**question, **given}),
+        ):
+            assert (answer.status_code, answer.json()["type"].rpartition(":")[2]) == (status, word), answer.text
