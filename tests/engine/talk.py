@@ -33,6 +33,7 @@ from mnemolog.schemas.inputs import (
     ErasureRequested,
     ReextractRequested,
     RetractionRequested,
+    RollbackRequested,
     SessionEnded,
     Turn,
 )
@@ -120,6 +121,7 @@ KINDS = (
     ("turn",) * 14
     + ("assistant", "other", "duplicate", "late", "future")
     + ("confirm", "reject", "correct", "empty", "end", "deadline", "hide", "hide-form", "erase", "reextract", "nothing")
+    + ("rollback", "rollback", "rollback-form")
 )
 
 steps: st.SearchStrategy[list[Step]] = st.lists(
@@ -283,6 +285,8 @@ def _command(
         return (
             ReextractRequested(turn_id=turn) if step.kind == "reextract" else RetractionRequested(target="turn", target_id=turn)
         )
+    if step.kind == "rollback":
+        return RollbackRequested(target="scope", to=told[what % len(told)].id, reason="wrong") if told else None
     if step.kind in ("confirm", "reject"):
         pending = store.pending(scope)
         return (
@@ -294,6 +298,8 @@ def _command(
     if not forms:
         return None
     form = forms[what % len(forms)]
+    if step.kind == "rollback-form":
+        return RollbackRequested(target="form", target_id=form.form_id, to=told[what % len(told)].id) if told else None
     if step.kind == "hide-form":
         return RetractionRequested(target="form", target_id=form.form_id)
     if not form.slots:
