@@ -70,3 +70,16 @@ def test_the_report_is_json_too(
         {"name": "one", "value": 2.0, "unit": "x", "floor": 1.0, "target": 3.0, "better": "lower", "note": "", "met": True}
     ]
     assert "one" in capsys.readouterr().out
+
+
+def test_sealing_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    sealing = importlib.import_module("sealing")
+    monkeypatch.setattr(sealing, "TURNS", 5)
+    monkeypatch.setattr(sys, "argv", ["sealing.py", "--records", "3000", "--rounds", "1", "--out", str(tmp_path / "o.json")])
+    assert sealing.main() == 0
+    written = json.loads((tmp_path / "o.json").read_text("utf-8"))
+    assert written["records"] == 3000
+    assert all(seconds > 0 for seconds in written["cpu_seconds"].values())
+    assert written["bytes_a_record"]["brief file"] < 2 < written["bytes_a_record"]["file"] < 25
+    assert "check with brief file" in capsys.readouterr().out

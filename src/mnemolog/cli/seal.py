@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -103,6 +102,8 @@ def _lines(report: VerifyReport) -> Iterator[str]:
 
 def _differs(found: Difference) -> Iterator[str]:
     """Where a row was edited: which, and both values of each column that is not the same."""
+    import json
+
     yield f"differs: {found.scope}, table {found.table}, row {found.key or '-'}"
     if found.live and found.replayed and found.columns:
         live, replayed = json.loads(found.live), json.loads(found.replayed)
