@@ -416,3 +416,21 @@ def test_what_waits_for_a_model_is_named(tmp_path: Path) -> None:
         with pytest.raises(Lagging) as caught:
             memory.wait(receipt.position, 0.1)
         assert caught.value.laggards == {"read models": 1}
+
+
+def test_memory_that_comes_back_in_a_prompt_is_not_found_in_the_place_of_what_was_said(anywhere: Memory) -> None:
+    anywhere.add("The dentist said I have to come back in three weeks.", user_id="42", id="said", occurred_at=AT)
+    anywhere.add("My sister has a flat near the harbour in Porto.", user_id="42", id="flat", occurred_at=AT)
+    question = "What did the dentist say about weeks?"
+    for number in range(7):
+        given = anywhere.context("dentist three weeks harbour flat", user_id="42", budget=300)
+        assert "come back in three weeks" in str(given)
+        anywhere.add(f"{given}\n\nSo number {number} it is.", user_id="42", id=f"echo{number}")
+        anywhere.add(str(given), user_id="42", id=f"block{number}")
+    # Also before they are processed: by the words that are read off the log.
+    for wait in (False, True):
+        hits = anywhere.search(question, user_id="42", wait=wait)
+        assert hits[0].event_ids == ["said"]
+        everything = anywhere.search("dentist weeks harbour flat number", user_id="42", limit=50, wait=wait)
+        assert not [hit.id for hit in everything if "mnemolog" in hit.text or "block" in hit.event_ids[0]]
+        assert {hit.text for hit in everything if "echo3" in hit.event_ids[0]} == {"So number 3 it is."}

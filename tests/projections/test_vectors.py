@@ -18,6 +18,7 @@ from mnemolog.adapters.logs.memory import MemoryLog
 from mnemolog.adapters.vectors.edge import EdgeVectors
 from mnemolog.adapters.vectors.qdrant import QdrantVectors
 from mnemolog.adapters.vectors.scan import ScanVectors
+from mnemolog.processors.core.markers import mark_injected
 from mnemolog.processors.core.ports import VectorStore
 from mnemolog.projections.live import LiveReader
 from mnemolog.projections.parked import Parked, note_parked
@@ -85,6 +86,35 @@ def nearest(vectors: VectorStore, text: str, limit: int = 5) -> list[str]:
     [wanted] = HashingEmbedder().embed([text])
     hits = vectors.search([str(SCOPE), str(OTHER)], TURN, wanted, limit)
     return [hit.point_id for hit in sorted(hits, key=lambda hit: (-round(hit.score, 2), hit.point_id))]
+
+
+# -- what a memory had put into a turn ----------------------------------------------------------------------------------
+
+
+def test_what_a_memory_put_into_a_turn_is_not_embedded(opened: Open, embedder: CountingEmbedder) -> None:
+    writer = Writer()
+    block = mark_injected("The dentist wants to see you in three weeks.")
+    for content in ("word one", f"{block}\nWhere is the flat?", block):
+        writer.add(scope=SCOPE, content=content)
+    project(Projector(opened()), writer.items)
+    assert fill(VectorIndexer(opened(), embedder, ScanVectors(embedder.dim))) == 3
+    assert sorted(embedder.embedded) == ["", "Where is the flat?", "word one"]
+    scan = ScanVectors(embedder.dim, partial(read_points, opened(), embedder.name))
+    assert nearest(scan, "Where is the flat?")[0] == "1"
+    assert len(nearest(scan, "dentist")) == 3
+
+
+def test_vectors_that_were_made_of_the_whole_turn_are_still_read(opened: Open, embedder: CountingEmbedder) -> None:
+    writer = Writer()
+    content = f"{mark_injected('The dentist wants to see you.')}\nWhere is the flat?"
+    for text in (content, "word one"):
+        writer.add(scope=SCOPE, content=text)
+    project(Projector(opened()), writer.items)
+    VectorIndexer(opened(), embedder, ScanVectors(embedder.dim)).vectors_of(str(SCOPE), [content, "word one"])
+    reader = VectorIndexer(opened(), embedder, ScanVectors(embedder.dim), embeds=False)
+    assert fill(reader) == 2
+    scan = ScanVectors(embedder.dim, partial(read_points, opened(), embedder.name))
+    assert sorted(nearest(scan, "dentist")) == ["0", "1"]
 
 
 # -- whose rows, whose vectors -----------------------------------------------------------------------------------------

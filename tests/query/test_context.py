@@ -226,6 +226,11 @@ def test_memory_that_was_injected_into_a_turn_is_not_quoted_again(lists: Lists) 
     assert [line.text for line in echo] == ["- user: What about the budget of the harbour? [said 2026-05-04]"]
 
 
+def test_nor_is_a_turn_in_which_nothing_else_stood(lists: Lists) -> None:
+    lists.say(ME, "\n".join(f"> {line}" for line in str(context(lists)).splitlines()), event_id="echo")
+    assert not [line for line in context(lists, "budget of the harbour").lines if line.event_ids == ["echo"]]
+
+
 class OneDirection(HashingEmbedder):
     """Everything means the same."""
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
+from ..processors.core.markers import said
 from ..processors.core.ports import EventLog
 from ..processors.core.text import terms
 from ..schemas.access import Sight
@@ -80,7 +81,15 @@ class LiveReader:
         known = rows[-1][0] if rows else after_offset
         waiting = self._waiting(scope, max(start, known + 1))
         return rows + [
-            (view.offset, view.event_id, view.session, view.speaker, view.role, view.occurred_at, " ".join(terms(view.content)))
+            (
+                view.offset,
+                view.event_id,
+                view.session,
+                view.speaker,
+                view.role,
+                view.occurred_at,
+                " ".join(terms(said(view.content))),
+            )
             for view in waiting
             if view.offset > known
         ]

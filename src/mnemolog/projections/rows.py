@@ -13,6 +13,7 @@ from typing import get_args
 
 import sqlalchemy as sa
 
+from ..processors.core.markers import said
 from ..processors.core.moments import event_time
 from ..schemas import changes as ch
 from ..schemas.inputs import Turn
@@ -136,7 +137,7 @@ class RowBatch:
                 "occurred_at": turn.occurred_at,
                 "event_time": moment,
                 "expires_at": turn.expires_at,
-                "terms": " ".join(self._terms(turn.content)),
+                "terms": " ".join(self._terms(said(turn.content))),
                 "folded": int(item.decision.outcome == "duplicate"),
                 "hidden": 0,
             },

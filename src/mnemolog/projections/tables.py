@@ -25,9 +25,10 @@ __all__ = [
     "vectors",
 ]
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """The shape of all tables here; a store with a higher one was written by a newer mnemolog, and one with a lower one is filled
-anew from the log. 2: what knows which source and which Forms a row rests on."""
+anew from the log. 2: what knows which source and which Forms a row rests on. 3: a turn's terms without what a memory had put
+into it."""
 
 PREFIX = "rm_"
 """Of every table here: the log's own tables may lie in the same database."""

@@ -1,17 +1,19 @@
 """The vector index as a projection: every turn's vector, from the cache where it was computed before, in dynamics order up to
-the index's own `next_offset`. A vector is computed once for each (embedder, scope, content)."""
+the index's own `next_offset`. A vector is computed once for each (embedder, scope, content); what a memory had put into a turn
+is no part of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from ..processors.core.markers import said
 from ..processors.core.ports import Embedder, VectorStore
 from ..schemas.codec import sha256_hex
 from .parked import parked_offsets
@@ -85,11 +87,11 @@ class VectorIndexer:
         found: dict[int, Vector] = {}
         for scope, turns in _by_scope(batch).items():
             if self._embeds:
-                vectors = self.vectors_of(scope, [turn.content for turn in turns])
+                vectors = self.vectors_of(scope, [said(turn.content) for turn in turns])
                 found |= {turn.offset: vector for turn, vector in zip(turns, vectors, strict=True)}
             else:
-                known = self._store.vectors_get(self._embedder.name, scope, [_key(turn.content) for turn in turns])
-                found |= {turn.offset: _vector(known[key]) for turn in turns if (key := _key(turn.content)) in known}
+                cached = _cached(self._store, self._embedder.name, scope, [turn.content for turn in turns])
+                found |= {turn.offset: vector for turn, vector in zip(turns, cached, strict=True) if vector is not None}
         return list(takewhile(lambda turn: turn.offset in found, batch)), found
 
     def _read(self) -> list[_Turn]:
@@ -125,6 +127,14 @@ def _by_scope(batch: list[_Turn]) -> dict[str, list[_Turn]]:
     return found
 
 
+def _cached(store: Store, embedder: str, scope: str, contents: Sequence[str]) -> list[Vector | None]:
+    """The vectors of turns that are cached, under what was said in them or, before schema 3, under all that stood there."""
+    keys = [(_key(said(content)), _key(content)) for content in contents]
+    known = store.vectors_get(embedder, scope, chain.from_iterable(keys))
+    blobs = [known.get(own) or known.get(whole) for own, whole in keys]
+    return [None if blob is None else _vector(blob) for blob in blobs]
+
+
 def _key(content: str) -> str:
     return sha256_hex(content.encode())
 
@@ -145,9 +155,7 @@ def points_of(
     if kind != TURN:
         return
     views = turns.turns(scope, after)
-    keys = [_key(view.content) for view in views]
-    known = vectors.vectors_get(embedder, scope, keys)
-    for view, key in zip(views, keys, strict=True):
-        if key not in known:
+    for view, vector in zip(views, _cached(vectors, embedder, scope, [view.content for view in views]), strict=True):
+        if vector is None:
             return  # the owner is not there yet; what follows comes with the next look, so that none is passed over
-        yield str(view.offset), view.offset, _vector(known[key])
+        yield str(view.offset), view.offset, vector

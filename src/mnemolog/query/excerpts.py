@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..processors.core.markers import mask_injected
+from ..processors.core.markers import said
 from ..processors.core.text import terms
 from .hits import Hit
 from .lines import ContextLine
@@ -54,11 +54,11 @@ def excerpts(question: Question, turns: Sequence[Hit], sheets: Sequence[Sheet], 
     for hit in turns:
         if hit.confidence < 1 and (unsure >= allowed or not hit.routes):
             continue
-        said = excerpt(mask_injected(hit.text).strip(), frozenset(question.terms))
-        if not one_line(said):
+        words = one_line(excerpt(said(hit.text).strip(), frozenset(question.terms)))
+        if not words:
             continue
         unsure += hit.confidence < 1
-        lines.append(_line(hit, one_line(said), sheets, voice))
+        lines.append(_line(hit, words, sheets, voice))
     return lines
 
 

@@ -1,5 +1,6 @@
 """The net under every question: the turns themselves, raw and dated, as they were said. What is hidden or expired is not
-there. Whether a turn speaks of a value that stands no longer is said by `marked`, once the facts are known."""
+there, nor is what a memory had put into a turn. Whether one speaks of a value that stands no longer is said by `marked`, once
+the facts are known."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ..processors.core.markers import said
 from ..schemas.views import TurnView
 from .facts import Facts
 from .hits import Hit, HitStatus
@@ -60,11 +62,13 @@ class TurnSearch:
                     self._indexes.drop(scope)
                 continue
             complete = len(ranked) < wanted + _REREAD
-            ranked = self._ranker.reread(ranked, {key: view.content for key, view in found.items()})
-            shown = [(turn, view) for turn in ranked if (view := found.get((turn.scope, turn.offset))) is not None]
+            # One in which nobody but a memory spoke says nothing.
+            texts = {key: text for key, view in found.items() if (text := said(view.content))}
+            ranked = self._ranker.reread(ranked, texts)
+            shown = [(turn, found[key]) for turn in ranked if (key := (turn.scope, turn.offset)) in texts]
             valid = [(turn, view) for turn, view in shown if view.expires_at is None or view.expires_at > now]
             if len(valid) >= limit or complete:
-                return [_hit(turn, view) for turn, view in valid[:limit]]
+                return [_hit(turn, view, texts[turn.scope, turn.offset]) for turn, view in valid[:limit]]
             wanted *= 4
 
     def _meant(self, scopes: Sequence[str], text: str) -> NDArray[np.float32] | None:
@@ -93,11 +97,11 @@ class TurnSearch:
         }
 
 
-def _hit(ranked: RankedTurn, turn: TurnView) -> Hit:
+def _hit(ranked: RankedTurn, turn: TurnView, text: str) -> Hit:
     return Hit(
         kind="turn",
         id=memory_id("turn", ranked.scope, turn.source, turn.event_id),
-        text=turn.content,
+        text=text,
         score=1 / (1 + exp(-ranked.score / 10)),
         scope=ranked.scope,
         event_ids=[turn.event_id],

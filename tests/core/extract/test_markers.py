@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.extract.said import facts
-from mnemolog.processors.core.markers import CLOSE, MASK, NOTES, OPEN, disarmed, mark_injected, mask_injected
+from mnemolog.processors.core.markers import CLOSE, MASK, NOTES, OPEN, disarmed, mark_injected, mask_injected, said
 
 BLOCK = "\n".join(
     [
@@ -167,3 +167,19 @@ def test_every_character_stays_or_is_masked(pieces: list[str]) -> None:
 def test_a_megabyte_of_anything_is_masked_in_the_end(piece: str) -> None:
     content = piece * (1_000_000 // len(piece))
     assert len(mask_injected(content)) == len(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "left"),
+    [
+        ("I live in Rome.\n\n\n\nReally.", "I live in Rome.\n\n\n\nReally."),
+        (f"{OPEN}\n- user: home: Rome [since 2026-05-07]\n{CLOSE}\n\nWhere do I live?", "Where do I live?"),
+        (f"Hello.\n{OPEN}\n- user: home: Rome\n{CLOSE}\nWhere do I live?", "Hello.\n\nWhere do I live?"),
+        (f"> {OPEN}\n> - user: home: Rome [since 2026-05-07]\n> {CLOSE}", ""),
+        ("- user: home: Rome [since 2026-05-07]", ""),
+        ("👍", "👍"),
+    ],
+)
+def test_what_is_left_of_a_turn_is_what_was_said_in_it(content: str, left: str) -> None:
+    assert said(content) == left
+    assert said(left) == left

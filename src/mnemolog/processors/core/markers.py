@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-__all__ = ["CLOSE", "MASK", "NOTES", "OPEN", "disarmed", "mark_injected", "mask_injected"]
+__all__ = ["CLOSE", "MASK", "NOTES", "OPEN", "disarmed", "mark_injected", "mask_injected", "said"]
 
 OPEN = "<mnemolog-memory>"
 CLOSE = "</mnemolog-memory>"
@@ -63,6 +63,7 @@ def _noted() -> re.Pattern[str]:
 
 
 _NOTE = _noted()
+_GAP = re.compile(rf"{MASK}{{3,}}")
 _BULLET = re.compile(r"[-–—•*‣▪]\s")
 _ITEM = re.compile(r"[\s>|*#\\]*(?:[^\n]{0,80}[:：]\s*)?[-–—•*‣▪]\s")
 """The beginning of an item, perhaps behind a heading in the same line."""
@@ -102,6 +103,16 @@ def mask_injected(content: str) -> str:
     if cut_off >= 0 and _ends_in_an_item(content[cut_off:]):
         content = _masked(content, [(cut_off, len(content))])
     return content
+
+
+def said(content: str) -> str:
+    """`content` without what a memory had put into it: what is searched, embedded and shown of a turn. Empty where nothing with
+    a letter or digit is left; unchanged where nothing was put in."""
+    left = mask_injected(content)
+    if left == content:
+        return content
+    left = _GAP.sub("\n\n", left).strip()
+    return left if any(char.isalnum() for char in left) else ""
 
 
 def _ends_in_an_item(rest: str) -> bool:
