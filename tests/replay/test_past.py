@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from engine.talk import Rig, Step, examples, memory_rig, sqlite_rig, steps, tell
 from mnemolog import Memory
+from mnemolog.demo import SUBJECT, story
 from mnemolog.processors.core.ports import Extraction, SeenTurn
 from mnemolog.projections.read_models import ReadModels
 from mnemolog.replay.past import Pasts
@@ -374,9 +375,11 @@ def test_a_question_about_the_past_is_no_recall(memory: Memory) -> None:
     assert len(memory.recalls(user_id=1)) == 1
 
 
-def test_several_subjects_have_one_past(memory: Memory) -> None:
-    tell_of_homes(memory)
+def test_several_subjects_have_one_past(anywhere: Memory) -> None:
+    memory = anywhere
     memory.add("The budget of project Apollo is 5000 USD.", subject="project:apollo", occurred_at="2026-03-05")
+    memory.process()
+    tell_of_homes(memory)
     memory.add("The budget of project Apollo is 8000 USD.", subject="project:apollo", occurred_at="2026-04-05")
     found = memory.search(
         "What is the budget of Apollo? Where do I live?",
@@ -391,3 +394,43 @@ def test_several_subjects_have_one_past(memory: Memory) -> None:
     assert "Lisbon" in told
     assert "8000" not in told
     assert "Porto" not in told
+    found = memory.search("budget of Apollo", user_id=1, also=["project:apollo"], known_at="rome", limit=20, time_budget=30)
+    told = " ".join(hit.text for hit in found)
+    assert "5000 USD" in told
+    assert "8000" not in told
+
+
+def test_the_past_of_the_demo_story(memory: Memory) -> None:
+    """Values as the story tells them, worked out by hand."""
+    for turn in story():
+        memory.add(
+            turn.content,
+            subject=SUBJECT,
+            role=turn.role,
+            speaker=turn.speaker,
+            session=turn.session,
+            occurred_at=turn.occurred_at,
+            id=turn.id,
+            agent_id=turn.agent,
+        )
+    memory.process()
+
+    def held(form_type: str, slot: str, **when: str) -> list[str]:
+        forms = memory.forms(subject=SUBJECT, form_type=form_type, **when)  # type: ignore[arg-type]
+        return sorted(view.value.shown for form in forms for view in form.slots if view.slot == slot)
+
+    assert held("project", "budget", as_of="2026-03-01") == []
+    assert held("project", "budget", as_of="2026-03-09") == ["4,000 euros"]
+    assert held("project", "budget", as_of="2026-03-11") == ["5,500 euros"]
+    assert held("project", "budget", as_of="2026-03-18") == ["4,000 euros"]
+    assert held("project", "budget", known_at="story-24") == ["4,000 euros"]
+    assert held("project", "budget", known_at="story-25") == ["5,500 euros"]
+    assert held("project", "budget", known_at="story-41", as_of="2026-03-11") == ["5,500 euros"]
+    assert held("person", "home", as_of="2026-03-21T20:00:00Z") == ["Dublin"]
+    assert held("person", "home", as_of="2026-03-22") == ["Galway"]
+    assert held("person", "diet", known_at="story-60") == ["吃素"]
+    assert held("person", "diet", as_of="2026-03-27") == ["pescatarian"]
+    assert held("plan", "date", as_of="2026-03-06T12:05:30Z") == ["March 12"]
+    assert held("plan", "date", as_of="2026-03-07") == ["March 13"]
+    assert held("plan", "what", as_of="2026-03-12") == ["trip to Lisbon", "vet appointment"]
+    assert held("plan", "what", as_of="2026-03-31") == ["moving to Galway", "vet appointment"]

@@ -15,11 +15,13 @@ from ..replay.past_position import position_of, recorded_time
 from ..schemas.access import Sight
 from ..schemas.clean import check_text
 from ..schemas.errors import InvalidInput, NotFound
+from ..schemas.events import DYNAMICS
 from ..schemas.scope import Scope
 from ..schemas.times import parse_time
 from ..schemas.tokens import InboxToken, parse_token
 from ..schemas.views import FormView
 from .base import Face
+from .ports import Part
 
 if TYPE_CHECKING:
     from ..query.recall import Recall
@@ -66,7 +68,9 @@ class PastFace(Face):
             yield self._live().recall_of(scopes)
             return
         with ExitStack() as opened:
-            recalls = {str(scope): self._recall_of(scope, opened.enter_context(self._past(scope, when))) for scope in scopes}
+            recalls = {
+                str(scope): self._recall_of(scope, opened.enter_context(self._past(scope, when, scopes[0]))) for scope in scopes
+            }
             if len(recalls) == 1:
                 yield recalls[str(scopes[0])]
                 return
@@ -97,16 +101,28 @@ class PastFace(Face):
         return self._several
 
     @contextmanager
-    def _past(self, scope: Scope, when: When) -> Iterator[Past]:
+    def _past(self, scope: Scope, when: When, asker: Scope | None = None) -> Iterator[Past]:
+        """asker: whose input or token `known_at` is, where that is another scope."""
         part = self._home.part_of(scope)
         if when.known_at is None:
             last = part.log.last_input(scope)
             offset = 0 if last is None else last + 1
         else:
-            self._check_known(part.store, scope, when.known_at)
-            offset = position_of(part, scope, when.known_at, now=self._home.now())
+            offset = self._offset(part, scope if asker is None else asker, when.known_at)
         with self._pasts.reading(part, scope, offset, when.as_of) as past:
             yield past
+
+    def _offset(self, part: Part, asker: Scope, known_at: TimeLike) -> int:
+        """The place in a scope's own log of a moment that the asker names: where theirs is another one, the time at which the
+        input that is meant was recorded."""
+        theirs = self._home.part_of(asker)
+        self._check_known(theirs.store, asker, known_at)
+        now = self._home.now()
+        if theirs.number == part.number or recorded_time(known_at, "known_at") is not None:
+            return position_of(part, asker, known_at, now=now)
+        offset = position_of(theirs, asker, known_at, now=now)
+        recorded = next(theirs.log.read(DYNAMICS, offset - 1, 1)).recorded
+        return position_of(part, asker, recorded, now=now)
 
     def _check_known(self, store: Store, scope: Scope, known_at: TimeLike) -> None:
         """Who sees a part names no moment by what they do not see."""
