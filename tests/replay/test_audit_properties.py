@@ -19,7 +19,12 @@ from mnemolog.schemas.views import VersionView
 SUBJECT = "user:1"
 MEMORIES = ("slot", "edge", "pending", "event", "form")
 STORY = st.lists(
-    st.tuples(st.sampled_from(ACTS), st.sampled_from(FORM_TYPES), st.sampled_from(("mnemolog", "mail")), st.sampled_from("st")),
+    st.tuples(
+        st.sampled_from((*ACTS, "rollback")),
+        st.sampled_from(FORM_TYPES),
+        st.sampled_from(("mnemolog", "mail")),
+        st.sampled_from("st"),
+    ),
     min_size=1,
     max_size=14,
 )
@@ -39,7 +44,13 @@ class Audited:
     def __init__(self, memory: Memory, story: Sequence[Told]) -> None:
         self.memory = memory
         teller = Teller(memory)
-        for act, form_type, source, session in story:
+        for place, (act, form_type, source, session) in enumerate(story):
+            if act == "rollback":
+                if teller.turns:
+                    memory.process()
+                    turn, _ = teller.turns[place % len(teller.turns)]
+                    memory.rollback(turn, subject=SUBJECT)
+                continue
             teller.tell(Step("default", SUBJECT, source, act, form_type, session))  # type: ignore[arg-type]
         teller.settle()
         memory.process()

@@ -28,7 +28,9 @@ ROUTES = {
     ("add_turns", "POST"), ("get_operation", "GET"), ("search", "POST"), ("context", "POST"), ("check", "POST"),
     ("fetch_memories", "POST"), ("list_forms", "GET"), ("get_form", "GET"), ("get_history", "GET"), ("get_timeline", "GET"),
     ("get_summaries", "GET"), ("list_pending", "GET"), ("confirm", "POST"), ("reject", "POST"), ("give_feedback", "POST"),
-    ("forget", "DELETE"), ("forget_all", "DELETE"), ("rollback", "POST"), ("health", "GET"), ("ready", "GET"), ("metrics", "GET"),
+    ("forget", "DELETE"), ("forget_all", "DELETE"), ("rollback", "POST"), ("audit", "GET"),
+    ("influence", "GET"), ("extractor_influence", "GET"), ("audit_report", "GET"),
+    ("health", "GET"), ("ready", "GET"), ("metrics", "GET"),
 }  # fmt: skip
 
 

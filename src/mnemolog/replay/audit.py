@@ -12,7 +12,7 @@ from ..projections.store import Store
 from ..projections.views import pieces as _evidence
 from ..schemas.changes import SlotChanged
 from ..schemas.errors import InvalidInput, NotFound
-from ..schemas.inputs import FeedbackGiven, Turn
+from ..schemas.inputs import FeedbackGiven, RollbackRequested, Turn
 from ..schemas.scope import Scope
 from ..schemas.views import RecallView
 from .audit_items import Described
@@ -197,23 +197,26 @@ class _Walk:
         if described.kind == "slot":
             turns = rows.evidence(parts[0], parts[1], int(parts[2]))
             later = rows.heard_of([parts[0]], after=at)
-            came = self._elapsed(parts, at) if described.facts.get("reason") == "elapsed" or described.hidden else []
+            came = self._elapsed(parts, at) if described.facts.get("reason") == "elapsed" else []
             return [at, *self._of(turns), *later[:LOOK], *came], max(len(later) - LOOK, 0)
         if described.kind == "pending":
             row = rows.pending(parts[0])
             turns = [] if row is None else [piece.turn_id for piece in _evidence(row.evidence)]
-            later = rows.heard_of([row.form_id]) if row is not None and row.form_id else []
-            return [at, *self._of(turns), *rows.answered(parts[0]), *later[:LOOK]], max(len(later) - LOOK, 0)
-        if described.kind == "edge":
+            heard = rows.heard_of([row.form_id]) if row is not None and row.form_id else []
+            known = [at, *self._of(turns), *rows.answered(parts[0])]
+        elif described.kind == "edge":
             ends = [str(described.facts["from_form"]), str(described.facts["to_form"])]
-            later = [*rows.heard_of(ends)]
+            heard = [*rows.heard_of(ends)]
             if described.facts.get("status") == "retired":
-                later += [offset for end in ends for offset in rows.heard_of([end], after=at)]
-            return [at, *later[:LOOK]], max(len(later) - LOOK, 0)
-        if described.kind == "form":
-            heard = rows.heard_of([parts[0]]) if described.facts.get("status") == "retired" else []
-            return [*rows.named(parts[0]), *heard[:LOOK]], max(len(heard) - LOOK, 0)
-        return [at], 0
+                heard += [offset for end in ends for offset in rows.heard_of([end], after=at)]
+            known = [at]
+        elif described.kind == "form":
+            heard, known = rows.heard_of([parts[0]]), rows.named(parts[0])
+        else:
+            return [at], 0
+        # A rollback ends what was made since, and says of it no more than its id.
+        back = rows.commands(after=min([*known, *heard]), limit=LOOK) if known or heard else []
+        return [*known, *heard[-LOOK:], *back], max(len(heard) - LOOK, 0)
 
     def _of(self, turns: Iterable[str]) -> list[int]:
         return [offset for places in self.rows.inputs(turns).values() for offset, _ in places]
@@ -302,6 +305,9 @@ class _Walk:
     def _about(self, item: Recorded, spoken: Spoken) -> list[Link]:
         if isinstance(item.data, FeedbackGiven):
             return [Link("is about", audit_id("recall", self._scope, item.data.recall_id))]
+        if isinstance(item.data, RollbackRequested) and item.data.to:
+            back = self.records.find(self._scope, item.data.to_source, item.data.to)
+            return [] if back is None else [Link("goes back to", input_id(back))]
         named = getattr(item.data, "turn_id", "")
         about = [Link("is about", self.bare(named))] if named else []
         return about + [

@@ -15,6 +15,7 @@ from .audit_views import Facts
 __all__ = ["HIDDEN", "Described", "Items"]
 
 HIDDEN = "(hidden)"
+_DIGITS = 18
 
 
 class Described(NamedTuple):
@@ -46,11 +47,12 @@ class Items:
         return found
 
     def _slot(self, form_id: str, slot: str, number: str) -> Described:
-        row = self._rows.version(form_id, slot, int(number)) if number.isdigit() else None
-        plain: Facts = {"form_id": form_id, "slot": slot, "version": int(number) if number.isdigit() else 0}
+        version = _number(number)
+        row = None if version is None else self._rows.version(form_id, slot, version)
+        plain: Facts = {"form_id": form_id, "slot": slot, "version": version}
         if row is None:
             return Described("slot", "", plain)
-        plain["form_type"] = row.form_type
+        plain |= {"form_type": row.form_type, "reason": row.reason}
         if row.hidden or self._restates_hidden(row):
             return Described("slot", HIDDEN, plain, True, row.position, form_id, slot)
         value, before = _shown(row.value), _shown(row.before)
@@ -155,8 +157,9 @@ class Items:
         return Described("form", title, plain | {"name": name}, False, offset, form_id)
 
     def _rejected(self, event_id: str, place: str) -> Described:
+        number = _number(place)
         for offset, _ in self._rows.inputs([event_id]).get(event_id, ()):
-            row = self._rows.rejected(offset, int(place))
+            row = None if number is None else self._rows.rejected(offset, number)
             if row is None:
                 continue
             plain: Facts = {"form_type": row.form_type, "slot": row.slot}
@@ -164,6 +167,11 @@ class Items:
                 return Described("rejected", HIDDEN, plain, True, offset)
             return Described("rejected", row.reason, plain | {"quote": row.quote}, False, offset)
         return Described("rejected", "", {})
+
+
+def _number(text: str) -> int | None:
+    """A part of an id that is to be a number, as a database takes it."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS else None
 
 
 def _shown(text: str | None) -> str:

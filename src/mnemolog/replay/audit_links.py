@@ -115,6 +115,8 @@ class _Decided:
                 return "form", (change.form_id,), "named"
             case ch.FormRetired():
                 return "form", (change.form_id,), "retired"
+            case ch.FormRestored():
+                return "form", (change.form_id,), "restored"
             case ch.Rejected():
                 return "rejected", (own, place), "rejected"
             case ch.WorkingNoted():

@@ -179,12 +179,12 @@ class Rows:
         query = sa.select(n.c.position).where(n.c.scope_id == self.number, n.c.form_id == form_id).distinct()
         return list(self.connection.execute(query.order_by(n.c.position)).scalars())
 
-    def commands(self) -> list[int]:
-        """The offsets of the scope's inputs that are no turns."""
+    def commands(self, after: int = -1, limit: int | None = None) -> list[int]:
+        """The offsets of the scope's inputs that are no turns, behind an offset."""
         i, t = self.tables.inputs, self.tables.turns
         said = sa.exists().where(t.c.scope_id == i.c.scope_id, t.c.position == i.c.position)
-        query = sa.select(i.c.position).where(i.c.scope_id == self.number, sa.not_(said)).order_by(i.c.position)
-        return list(self.connection.execute(query).scalars())
+        query = sa.select(i.c.position).where(i.c.scope_id == self.number, i.c.position > after, sa.not_(said))
+        return list(self.connection.execute(query.order_by(i.c.position).limit(limit)).scalars())
 
     def hidden_slots(self) -> set[tuple[str, str]]:
         """(form type, slot) of every slot in which something is hidden."""

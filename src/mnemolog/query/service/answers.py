@@ -9,6 +9,7 @@ import msgspec
 from fastapi import Response
 
 from ...face.operations import Operation
+from ...replay.audit_views import Audit, AuditReport, ExtractorInfluence, Influence
 from ...replay.rollback import RollbackReport
 from ...schemas.views import FormView, PendingView, SummaryView, TimelineEntry, VersionView
 from ..context import Context
@@ -155,6 +156,10 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     SummariesPage,
     PendingPage,
     RollbackReport,
+    Audit,
+    Influence,
+    ExtractorInfluence,
+    AuditReport,
     Health,
     Ready,
     Problem,

@@ -14,6 +14,7 @@ from starlette.routing import Route
 from ... import __version__
 from ...memory import Memory
 from ...schemas.errors import MnemologError
+from .auditing import router as auditing
 from .document import document
 from .edge import Edge
 from .faults import LOOKED_AT, fields_of
@@ -66,7 +67,7 @@ def create_app(memory: Memory, keys: KeyRing | None, *, limits: Limits | None = 
         lifespan=life,
     )
     app.state.service = service
-    for router in (writing, reading, rollback, operating):
+    for router in (writing, reading, rollback, auditing, operating):
         app.include_router(router)
     app.router.routes.append(Route(PATH, endpoint=endpoint))
     app.add_middleware(Edge, service=service)
