@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal
 from .adapters.logs.folder import Folder, ProcessorLock, check_database, check_there, open_folder
 from .adapters.logs.memory import MemoryLog
 from .adapters.logs.sqlite import SqliteLog
-from .face.finding import Finding
+from .face.finding import Finding, IndexReport
 from .face.operations import FolderLog, Operation, Standing, folder_operation, folder_standing
 from .face.ports import Part, Written
 from .processors.core.policy import Policy
@@ -329,6 +329,10 @@ class Home:
         if not self._elect():
             raise Busy("another process owns this folder and keeps it current: close it there, then try again")
         return self._engine.paused()
+
+    def rebuild_vectors(self, embedder: Embedder | None, watch: Callable[[int, int], None] | None) -> IndexReport:
+        self.paused()  # raises Busy for whoever does not own the folder; nothing has to stand still
+        return self.finding.rebuild(embedder, watch)
 
     def stats(self, scope: str | None) -> dict[str, int]:
         """Counts of the read models; of the whole folder also the ends of the topics and what waits."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from .face.inbox import Awaited, Inbox
+from .face.indexes import IndexReport
 from .face.operations import Operation, Standing, partitions_standing
 from .face.partitions import PartitionFinding
 from .face.ports import Part, Written
@@ -343,6 +344,9 @@ class ServerHome:
     def paused(self) -> AbstractContextManager[object]:
         """The workers go on: this process writes nothing to the read models."""
         return nullcontext()
+
+    def rebuild_vectors(self, embedder: Embedder | None, watch: Callable[[int, int], None] | None) -> IndexReport:
+        raise InvalidInput("vectors", "are kept by the project worker", "start it once with --replace-vectors")
 
     def stats(self, scope: str | None) -> dict[str, int]:
         """As of a folder; the ends of the topics are sums over the partitions."""

@@ -181,6 +181,19 @@ def test_verify_rebuild_and_stats(shell: Shell) -> None:
     assert shell("stats") == Exit.OK
 
 
+def test_the_vector_index_is_made_anew(shell: Shell) -> None:
+    shell("add", "I live in Haarlem.", "--id", "t1")
+    report = shell.json("rebuild", "vectors", user=None)
+    assert (report["index"], report["turns"], report["resumed"]) == (1, 1, False)
+    assert shell.json("rebuild", "vectors", "--embedder", "use", user=None)["computed"] == 0
+    assert "Haarlem" in json.dumps(shell.json("search", "Where do I live?"))
+    assert shell("rebuild", "vectors", "--embedder", "nobody", user=None) == Exit.USAGE
+    assert "one of use, e5" in shell.err
+    assert shell("rebuild", "--embedder", "use", user=None) == Exit.USAGE
+    assert shell("rebuild", "vectors", "--keep", "2", user=None) == Exit.USAGE
+    assert shell("rebuild", "timeline", user=None) == Exit.USAGE
+
+
 def test_versions_are_listed_fallen_back_to_and_dropped(shell: Shell) -> None:
     shell("add", "I live in Haarlem.", "--id", "t1")
     assert shell("rebuild", user=None) == Exit.OK

@@ -304,6 +304,7 @@ def _about_all(reader: Reader) -> Iterator[object]:
     yield from _refused(reader.memory.seal)
     yield from _refused(reader.memory.verify)
     yield from _refused(reader.memory.rebuild)
+    yield from _refused(reader.memory.rebuild_vectors)
     yield from _refused(reader.memory.versions)
     yield from _refused(lambda: reader.memory.fall_back(1))
     yield from _refused(lambda: reader.memory.drop_version(1))
@@ -363,7 +364,19 @@ PATHS: dict[str, tuple[Path, tuple[str, ...]]] = {
     "printed": (_printed, ("forms", "history", "timeline", "summaries", "pending")),
     "the whole memory": (
         _about_all,
-        ("standing", "process", "seal", "verify", "rebuild", "versions", "fall_back", "drop_version", "stats", "prune_recalls"),
+        (
+            "standing",
+            "process",
+            "seal",
+            "verify",
+            "rebuild",
+            "rebuild_vectors",
+            "versions",
+            "fall_back",
+            "drop_version",
+            "stats",
+            "prune_recalls",
+        ),
     ),
 }
 """Name: (how it is read, the methods that it goes through)."""

@@ -7,6 +7,7 @@ import argparse
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from ..adapters.embedders import EMBEDDERS, embedder_named
 from ..schemas.errors import InvalidInput
 from . import show
 from .codes import Exit
@@ -25,6 +26,8 @@ REBUILDING = {
     "versions": "the read models that rebuilds made and replaced: list them, fall back to one, drop one",
 }
 
+_PROJECTIONS = ("read-models", "vectors")
+"""What is made anew by itself: all read models are written by the same decisions, and are of one version."""
 _ACTIONS = ("list", "fall-back", "drop")
 _BEHIND = frozenset({"live", "kept", "building"})
 
@@ -32,6 +35,12 @@ _BEHIND = frozenset({"live", "kept", "building"})
 def add_rebuilding(made: Mapping[str, argparse.ArgumentParser]) -> None:
     """What they take."""
     parser = made["rebuild"]
+    parser.add_argument(
+        "projection", nargs="?", choices=_PROJECTIONS, default=_PROJECTIONS[0], help="which one (default: read-models)"
+    )
+    parser.add_argument(
+        "--embedder", metavar="NAME", help=f"vectors: of this one from now on: {', '.join(EMBEDDERS)} (default: as now)"
+    )
     parser.add_argument(
         "--restart", action="store_true", help="begin anew, also where a rebuild that was ended can be gone on with"
     )
@@ -62,7 +71,11 @@ class Bar:
 
 
 def rebuild(args: argparse.Namespace) -> int:
-    """Makes the read models anew."""
+    """Makes the read models, or the vector index, anew."""
+    if args.projection == "vectors":
+        return _vectors(args)
+    if args.embedder is not None:
+        raise InvalidInput("--embedder", "goes with vectors", "mnemolog rebuild vectors --embedder NAME")
     out, bar = Output(json=args.json), Bar("rebuild")
     with opened(args) as memory:
         try:
@@ -73,6 +86,26 @@ def rebuild(args: argparse.Namespace) -> int:
     out.lines(show.report(report))
     if report.kept and not args.json:
         out.note(f"version {report.kept[-1]} is kept: mnemolog versions fall-back {report.kept[-1]}, or drop")
+    return Exit.OK
+
+
+def _vectors(args: argparse.Namespace) -> int:
+    if args.restart or args.keep != 1:
+        raise InvalidInput("--restart" if args.restart else "--keep", "goes with read-models", "an old index is not kept")
+    embedder = None if args.embedder is None else embedder_named(args.embedder)
+    if args.embedder is not None and embedder is None:
+        raise InvalidInput("--embedder", f"{args.embedder!r} does not come along", f"one of {', '.join(EMBEDDERS)}")
+    out, progress = Output(json=args.json), Progress("vectors", total=1000)
+    with opened(args) as memory:
+        memory.process()
+        try:
+            report = memory.rebuild_vectors(
+                embedder, watch=lambda done, end: progress.to(1000 * done // max(end, 1), f"{done:,}/{end:,}")
+            )
+        finally:
+            progress.close()
+    out.value(report)
+    out.lines(show.report(report))
     return Exit.OK
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .terminal import Paint, fold
 
 if TYPE_CHECKING:
+    from ..face.indexes import IndexReport
     from ..query.context import Context
     from ..query.hits import Hit
     from ..replay.fall_back import FallBackReport
@@ -193,7 +194,7 @@ def context(found: Context, quotes: Mapping[tuple[str, str, str], str], paint: P
     yield paint(f"({size})" if found.text else "(nothing is known about that)", "dim")
 
 
-def report(found: VerifyReport | RebuildReport | FallBackReport) -> Iterator[str]:
+def report(found: VerifyReport | RebuildReport | FallBackReport | IndexReport) -> Iterator[str]:
     """A verification, a rebuild or a fall back, field by field."""
     import msgspec
 

@@ -7,29 +7,55 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..adapters.logs.folder import Folder
 from ..processors.core.ports import Embedder, EventLog, VectorStore
 from ..projections.live import LiveReader
 from ..projections.store import Store
 from ..projections.vectors import TURN, VectorIndexer, read_points
+from ..replay.versions import one_at_a_time
 from ..schemas.access import Sight
-from ..schemas.errors import Closed
+from ..schemas.errors import Closed, FolderError, InvalidInput
 from ..schemas.registry import Registry
+from .indexes import Indexes, IndexReport
 from .seen_recalls import SeenRecalls
 
 if TYPE_CHECKING:
     from ..query.recall import Recall
 
-__all__ = ["Finding"]
+__all__ = ["Finding", "IndexReport"]
 
 _log = logging.getLogger("mnemolog.finding")
 
 ROOM = 256 * 1024 * 1024
 """Bytes that must be free before the vector index makes or grows files."""
+
+
+Watch = Callable[[int, int], None]
+"""Told the dynamics offset below which every turn has its vector, and the one to reach."""
+
+
+class Counting:
+    """An embedder that counts what it computes."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self.name, self.dim, self.computed = embedder.name, embedder.dim, 0
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """As the embedder behind it."""
+        self.computed += len(texts)
+        return self._embedder.embed(texts)
+
+    def count_tokens(self, text: str) -> int:
+        """As the embedder behind it."""
+        return self._embedder.count_tokens(text)
 
 
 class _Made(NamedTuple):
@@ -65,6 +91,7 @@ class Finding:
         self._store, self._log, self._registry, self._folder = store, log, registry, folder
         self._embeds = embedder is not False
         self._embedder: Embedder | None = None if isinstance(embedder, bool) else embedder
+        self._indexes = None if folder is None else Indexes(folder, store)
         self._lock = threading.RLock()
         self._index_lock = threading.RLock()
         self._made: _Made | None = None
@@ -77,9 +104,11 @@ class Finding:
             return None
         with self._lock:
             if self._embedder is None:
-                from ..adapters.embedders.use import UseEmbedder
+                from ..adapters.embedders import embedder_named
 
-                self._embedder = UseEmbedder()
+                # Nobody says which: the one that the vectors are of, where it is one of ours.
+                held = "" if self._indexes is None else self._indexes.embedder()
+                self._embedder = embedder_named(held) or embedder_named("use")
             return self._embedder
 
     def recall(self, owner: bool, sight: Sight | None = None) -> Recall:
@@ -121,12 +150,63 @@ class Finding:
         first = next(iter(read_points(self._store, made.embedder, scope, TURN, offset - 1)), None)
         return first is not None and first[1] == offset
 
+    def rebuild(self, embedder: Embedder | None, watch: Watch | None = None) -> IndexReport:
+        """Fills the next vector index beside the one that answers, from the cache where the vectors are there, and lets it take
+        its place; for the owner. With another embedder questions are embedded with that one from then on."""
+        from ..adapters.vectors.edge import EdgeVectors
+
+        indexes, wanted = self._indexes, embedder or self.embedder()
+        if indexes is None or self._folder is None or wanted is None:
+            raise InvalidInput("vectors", "are kept in no index here", "open a folder, with an embedder")
+        if not _has_room(self._folder):
+            raise FolderError(f"{self._folder.path} has less than {ROOM >> 20} MiB free: make room, nothing was begun")
+        began, replaced, counting = time.monotonic(), indexes.embedder(), Counting(wanted)
+        with one_at_a_time(self._store):
+            number, resumed = indexes.following(wanted)
+            vectors = EdgeVectors(indexes.path(number), wanted.dim, wanted.name)
+            try:
+                indexer, turns = VectorIndexer(self._store, counting, vectors), 0
+                last = self._store.cursor().applied_input
+                while done := indexer.step():
+                    turns += done
+                    if watch is not None:
+                        watch(indexer.next_offset, last)
+                with self._index_lock, self._lock:
+                    while done := indexer.step():
+                        turns += done
+                    self._store.set_index(number)
+                    self._left.append(self._made)
+                    self._made, self._embedder = self._ready(wanted, vectors), wanted
+            except BaseException:
+                vectors.close()
+                raise
+        return IndexReport(
+            index=number,
+            embedder=wanted.name,
+            replaced=replaced,
+            turns=turns,
+            computed=counting.computed,
+            resumed=resumed,
+            seconds=time.monotonic() - began,
+        )
+
+    def _ready(self, embedder: Embedder, vectors: VectorStore) -> _Made:
+        """What answers for the owner with an index that is filled."""
+        from ..query.recall import Recall
+
+        def recall(sight: Sight | None) -> Recall:
+            return Recall(LiveReader(self._store, self._log, sight), embedder, vectors, self._registry)
+
+        indexer = VectorIndexer(self._store, embedder, vectors)
+        return _Made(True, recall(None), indexer, vectors, embedder.name, SeenRecalls(recall))
+
     def close(self) -> None:
         with self._index_lock, self._lock:
             self._closed = True
-            if self._made is not None and self._made.vectors is not None:
-                self._made.vectors.close()
-            self._made = None
+            for made in (*self._left, self._made):
+                if made is not None and made.vectors is not None:
+                    made.vectors.close()
+            self._left, self._made = [], None
 
     def _of(self, owner: bool) -> _Made:
         with self._lock:
@@ -150,10 +230,15 @@ class Finding:
 
         if embedder is None:
             return _Made(owner, recall(None), None, None, "", SeenRecalls(recall))
+        if self._indexes is not None:
+            self._indexes.check(embedder)
+        if owner and self._indexes is not None:
+            self._indexes.tidy()
         if owner and self._folder is not None and _has_room(self._folder):
             from ..adapters.vectors.edge import EdgeVectors
 
-            vectors = EdgeVectors(self._folder.vectors, embedder.dim, embedder.name, timeout=5.0)
+            path = self._folder.vectors if self._indexes is None else self._indexes.path(self._indexes.active())
+            vectors = EdgeVectors(path, embedder.dim, embedder.name, timeout=5.0)
         else:
             from ..adapters.vectors.scan import ScanVectors
 

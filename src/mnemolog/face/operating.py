@@ -10,11 +10,12 @@ from ..schemas.errors import InvalidInput, NotFound
 from .base import Face
 
 if TYPE_CHECKING:
-    from ..processors.core.ports import EventLog
+    from ..processors.core.ports import Embedder, EventLog
     from ..projections.store import Store
     from ..replay.fall_back import FallBackReport
     from ..replay.rebuild import RebuildReport, Watch
     from ..replay.versions import VersionView
+    from .indexes import IndexReport
 
 __all__ = ["Operating"]
 
@@ -50,6 +51,20 @@ class Operating(Face):
             self._home.catch_up(None)  # on servers the workers do, and what comes in never ends
         with one_at_a_time(parts[0][1]):
             return merged(run_plan(plan(parts, restart=restart), progress, keep=keep, watch=watch))
+
+    def rebuild_vectors(
+        self, embedder: Embedder | None = None, *, watch: Callable[[int, int], None] | None = None
+    ) -> IndexReport:
+        """Fills another vector index beside the one that answers and lets it take its place. Vectors that were computed before
+        come from the cache; how many were not there is in the report.
+
+        embedder: the one whose vectors it is to hold (default: the one that this memory uses); from then on questions are
+        embedded with it. The two are never mixed: until the switch the old index answers, and a memory that is opened with
+        another embedder than the index names is refused. watch is told the offset that it has come to, and the one to reach.
+        A run that was ended is gone on with. Raises Busy where another process owns the folder; InvalidInput for a memory that
+        is not in a folder: on servers the project worker keeps the vectors.
+        """
+        return self._home.rebuild_vectors(embedder, watch)
 
     def versions(self) -> list[VersionView]:
         """The versions of the read models that are there, by number and part: the one that answers, those that are kept, and

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..processors.core.policy import Policy
-from ..processors.core.ports import EventLog
+from ..processors.core.ports import Embedder, EventLog
 from ..projections.read_models import ReadModels
 from ..projections.store import Store
 from ..schemas.access import Sight
@@ -17,6 +17,7 @@ from ..schemas.scope import Scope
 
 if TYPE_CHECKING:
     from ..query.recall import Recall
+    from .indexes import IndexReport
     from .operations import Operation, Standing
 
 __all__ = ["HomeLike", "Part", "Written"]
@@ -115,6 +116,11 @@ class HomeLike(Protocol):
     def paused(self) -> AbstractContextManager[object]:
         """Inside it nothing in this process writes to the read models but the caller. Raises Busy where another process of this
         machine keeps them current; workers on servers go on."""
+        ...
+
+    def rebuild_vectors(self, embedder: Embedder | None, watch: Callable[[int, int], None] | None) -> IndexReport:
+        """Fills another vector index beside the one that answers, and lets it take its place. `watch` is told the dynamics
+        offset that it has come to, and the one to reach."""
         ...
 
     def stats(self, scope: str | None) -> dict[str, int]: ...

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..memory import Memory
 from ..processors.core.policy import Policy
-from ..processors.core.ports import EventLog
+from ..processors.core.ports import Embedder, EventLog
 from ..producers.turns import TimeLike
 from ..projections.read_models import ReadModels
 from ..projections.store import Store
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..query.recall import Recall
     from ..replay.seal_make import SealReport
     from ..replay.verify import VerifyReport
+    from .indexes import IndexReport
     from .operations import Operation, Standing
 
 __all__ = ["SeenHome", "SeenMemory"]
@@ -225,6 +226,9 @@ class SeenHome:
 
     def paused(self) -> AbstractContextManager[object]:
         raise self._whole("operating")
+
+    def rebuild_vectors(self, embedder: Embedder | None, watch: Callable[[int, int], None] | None) -> IndexReport:
+        raise self._whole("rebuild_vectors")
 
     def stats(self, scope: str | None) -> dict[str, int]:
         if scope is None:

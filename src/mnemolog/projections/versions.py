@@ -9,10 +9,14 @@ import msgspec
 import sqlalchemy as sa
 
 from .base import StoreBase
-from .tables import PREFIX, PROJECTED, tables
+from .dialect import upsert
+from .tables import PREFIX, PROJECTED, active_versions, tables
 from .version_notes import VersionNote, read_notes, write_note
 
 __all__ = ["Versions"]
+
+_VECTORS = "vectors"
+_INDEX = sa.select(active_versions.c.version).where(active_versions.c.projection == _VECTORS)
 
 
 class Versions(StoreBase):
@@ -71,6 +75,19 @@ class Versions(StoreBase):
         """Where the topics go on in a version: its own offsets."""
         with self.reading(version) as (connection, t):
             return self.read_offsets(connection, t)
+
+    # -- the vector index ----------------------------------------------------------------------------------------------
+
+    def index_number(self) -> int:
+        """Which vector index answers, where there are several; 0 is the first."""
+        with self.reading() as (connection, _):
+            return connection.execute(_INDEX).scalar_one_or_none() or 0
+
+    def set_index(self, number: int) -> None:
+        """Makes another vector index the one that answers."""
+        with self.writing() as (connection, _):
+            row = {"projection": _VECTORS, "version": number}
+            connection.execute(upsert(active_versions, connection.dialect.name), [row])
 
     # -- room ----------------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from .points import Point, check_dim, in_order, nearest, newest, point_key
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard, Filter
 
-__all__ = ["EdgeVectors"]
+__all__ = ["EdgeVectors", "embedder_in"]
 
 _log = logging.getLogger("mnemolog.vectors")
 
@@ -193,6 +193,13 @@ class EdgeVectors:
             self._shard.update(UpdateOperation.create_field_index(field, PayloadSchemaType.Keyword))
         self.flush(0)
         _write(self._path / "meta.json", json.dumps({"layout": _LAYOUT, "embedder": embedder, "dim": self._dim}))
+
+
+def embedder_in(path: Path) -> str | None:
+    """Whose vectors the shard in a folder holds; None where there is none, or an unfinished one."""
+    meta = _read_meta(path)
+    name = None if meta is None else meta.get("embedder")
+    return name if isinstance(name, str) else None
 
 
 def _part(scope: str, kind: str) -> str:
