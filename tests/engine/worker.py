@@ -70,7 +70,23 @@ def add_only(home: str, name: str) -> None:
         sys.stdin.readline()
 
 
-JOBS = {"add-forever": add_forever, "add-and-read": add_and_read, "own": own, "add-only": add_only}
+def roll_back_and_forth(home: str, name: str) -> None:
+    """Rolls back to the turn `name` and forth again, until it is killed; prints each input it is at."""
+    memory = opened(home)
+    to = name
+    while True:
+        report = memory.rollback(to, user_id="ann", reason="back and forth")
+        say(f"{to} {report.outcome}")
+        to = report.before_input
+
+
+JOBS = {
+    "add-forever": add_forever,
+    "add-and-read": add_and_read,
+    "own": own,
+    "add-only": add_only,
+    "roll-back": roll_back_and_forth,
+}
 
 if __name__ == "__main__":
     job, folder, who = sys.argv[1:]
