@@ -57,6 +57,21 @@ def test_sources_and_subjects_are_told_apart(anywhere: Memory) -> None:
     assert "tea" in told(list(seen.search("tea", user_id=1)))
 
 
+def test_what_a_prompt_quotes_of_others_is_not_shown_with_it(memory: Memory) -> None:
+    memory.add("I moved to Porto because of work.", user_id=1, source="chat")
+    prompt = f"{memory.context('Where do I live?', user_id=1)}\n\nHow do I get to the river?"
+    assert "Porto" in prompt
+    memory.add(prompt, user_id=1, id="prompt", source="mail")
+    seen = memory.seen_by(MAIL)
+    (hit,) = seen.search("Porto river", user_id=1)
+    assert hit.text == "How do I get to the river?"
+    (fetched,) = seen.fetch([hit.id])
+    assert fetched.text == hit.text
+    assert "river" in str(seen.context("Porto river", user_id=1))
+    assert "Porto" not in str(seen.context("Porto river", user_id=1))
+    assert [found.routes for found in seen.search("Porto", user_id=1)] == [[]], "its words find nothing"
+
+
 def test_form_types_are_told_apart(memory: Memory) -> None:
     memory.add("I live in Lisbon.", user_id=1)
     memory.add("The budget of project Apollo is 5000 USD.", user_id=1)

@@ -136,6 +136,7 @@ def _status(form: FormView, version: VersionView) -> HitStatus:
 
 
 def _turn(store: ReadModels, scope: Scope, text: str, source: str, event_id: str, *, now: str) -> Hit | None:
+    from ..processors.core.markers import said
     from ..query.hits import Hit
 
     turn = store.turn(scope, event_id, source)
@@ -151,7 +152,7 @@ def _turn(store: ReadModels, scope: Scope, text: str, source: str, event_id: str
     return Hit(
         kind="turn",
         id=text,
-        text=turn.content,
+        text=said(turn.content),
         score=1.0,
         scope=str(scope),
         event_ids=[turn.event_id],
