@@ -82,7 +82,7 @@ class Pasts:
         self._folder: Path | None = None
         self._number = 0
         self._closed = False
-        self._end: weakref.finalize[[int, Path], Pasts] | None = None
+        self._end: weakref.finalize[..., Pasts] | None = None
 
     @contextmanager
     def reading(self, part: Part, scope: Scope, offset: int, as_of: str | None) -> Iterator[Past]:
@@ -101,43 +101,53 @@ class Pasts:
         """Frees all of it. May be called twice."""
         with self._lock:
             self._closed = True
-            found, self._left = [*self._made.values(), *self._left], []
-            self._made.clear()
-        for past in found:
-            past.close()
-        if self._end is not None:
-            self._end()
+            if self._end is not None:
+                self._end()
 
     def _of(self, key: _Key, part: Part, scope: Scope, as_of: str | None) -> Past:
+        """In use by the caller; made by one thread while others who ask for the same wait."""
         with self._lock:
             making = self._making.setdefault(key, threading.Lock())
         with making:
             stand = part.store.stand(scope)
+            past = self._known(key, stand)
+            if past is None:
+                path = self._next_path()
+                past = Past(PastFold(part.log, scope, key.offset, as_of, path, partition=part.number), path)
+                self._keep(key, past, stand)
+        with self._lock:
+            self._making.pop(key, None)
+        return past
+
+    def _known(self, key: _Key, stand: object) -> Past | None:
+        """What was made before, where it still holds."""
+        with self._lock:
+            self._open()
+            past = self._made.get(key)
+            if past is None:
+                return None
+            past.users += 1
+        holds = False
+        try:
+            holds = past.live_stand == stand or past.still_holds()
+        finally:
             with self._lock:
-                self._open()
-                past = self._made.get(key)
-                if past is not None:
-                    past.users += 1
-            if past is not None:
-                if past.live_stand == stand or past.still_holds():
-                    past.live_stand = stand
-                    with self._lock:
-                        if self._made.get(key) is past:
-                            self._made.move_to_end(key)
-                    return past
-                with self._lock:
+                if not holds:
                     past.users -= 1
                     self._drop(key)
-            path = self._next_path()
-            made = Past(PastFold(part.log, scope, key.offset, as_of, path, partition=part.number), path)
-            made.live_stand, made.users = stand, 1
-            with self._lock:
-                if self._closed:
-                    made.close()
-                self._open()
-                self._made[key] = made
-                self._making.pop(key, None)
-            return made
+                elif self._made.get(key) is past:
+                    past.live_stand = stand
+                    self._made.move_to_end(key)
+        return past if holds else None
+
+    def _keep(self, key: _Key, past: Past, stand: object) -> None:
+        with self._lock:
+            if self._closed:
+                past.close()
+            self._open()
+            past.live_stand, past.users = stand, 1
+            self._drop(key)
+            self._made[key] = past
 
     def _trim(self) -> None:
         """Lets go of what is too much, and of what was in use when it had to go."""
@@ -149,7 +159,7 @@ class Pasts:
                 if not self._made[key].users:
                     self._drop(key)
             gone = [past for past in self._left if not past.users]
-            self._left = [past for past in self._left if past.users]
+            self._left[:] = [past for past in self._left if past.users]
         for past in gone:
             past.close()
 
@@ -163,7 +173,7 @@ class Pasts:
             self._open()
             if self._folder is None:
                 self._folder = Path(tempfile.mkdtemp(prefix="mnemolog-past-"))
-                self._end = weakref.finalize(self, _remove, os.getpid(), self._folder)
+                self._end = weakref.finalize(self, _remove, os.getpid(), self._made, self._left, self._folder)
             self._number += 1
             return self._folder / f"{self._number}.sqlite"
 
@@ -172,7 +182,12 @@ class Pasts:
             raise Closed("this memory was closed: open it again")
 
 
-def _remove(pid: int, folder: Path) -> None:
-    """In a child made by fork the folder is the parent's to remove."""
-    if os.getpid() == pid:
-        shutil.rmtree(folder, ignore_errors=True)
+def _remove(pid: int, made: OrderedDict[_Key, Past], left: list[Past], folder: Path) -> None:
+    """In a child made by fork it is all the parent's."""
+    if os.getpid() != pid:
+        return
+    for past in [*made.values(), *left]:
+        past.close()
+    made.clear()
+    left.clear()
+    shutil.rmtree(folder, ignore_errors=True)

@@ -87,12 +87,16 @@ class PastFold:
     def _decided(self) -> Iterator[DecidedInput]:
         """The decided inputs that count; what was hidden later is kept in mind."""
         reader = DecidedReader(self._log, 0, scope=self._scope, heads=lambda: self._heads)
+        reached = False
         for item in reader.read():
-            if item.offset >= self._offset:
+            reached = item.offset >= self._offset
+            if reached:
                 self._note(item.offset, item.decision.changes)
                 break
             yield item
         self._next_changes = reader.next_changes
+        if not reached:
+            return  # what is decided from now on may be about an input that counts: `still_holds` looks
         for valid in valid_decisions(records(self._log, CHANGES, self._next_changes, scope=self._scope), self._heads):
             self._next_changes = valid.stored.offset + 1
             self._note(Position.parse(valid.envelope.position).offset, valid.decision.changes)
