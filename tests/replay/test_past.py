@@ -6,28 +6,32 @@ from __future__ import annotations
 import re
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from engine.talk import Rig, Step, examples, memory_rig, sqlite_rig, steps, tell
-from mnemolog import Memory
+from mnemolog import Memory, View
 from mnemolog.demo import SUBJECT, story
 from mnemolog.processors.core.ports import Extraction, SeenTurn
 from mnemolog.projections.read_models import ReadModels
 from mnemolog.replay.past import Pasts
 from mnemolog.replay.past_fold import PastFold
 from mnemolog.schemas.changes import Decision, Hidden
-from mnemolog.schemas.errors import Closed, InvalidInput, NotFound
+from mnemolog.schemas.errors import Closed, InvalidInput, NotAllowed, NotFound
 from mnemolog.schemas.events import CHANGES, DYNAMICS, decode
 from mnemolog.schemas.observations import Candidate, EntityRef
 from mnemolog.schemas.scope import Scope
 from mnemolog.schemas.times import add_seconds
+from mnemolog.schemas.tokens import inbox_token
 from mnemolog.schemas.values import Value
+from query.memory import HashingEmbedder
 
 DAY = 86_400
 START = "2026-03-02T09:00:00.000000Z"
@@ -434,3 +438,49 @@ def test_the_past_of_the_demo_story(memory: Memory) -> None:
     assert held("plan", "date", as_of="2026-03-07") == ["March 13"]
     assert held("plan", "what", as_of="2026-03-12") == ["trip to Lisbon", "vet appointment"]
     assert held("plan", "what", as_of="2026-03-31") == ["moving to Galway", "vet appointment"]
+
+
+def test_a_view_names_no_moment_by_what_it_does_not_show(memory: Memory) -> None:
+    memory.add("I live in Lisbon.", user_id=1, source="mail", id="m1")
+    token = memory.add("I live in Porto.", user_id=1, source="chat", id="c1").position
+    memory.add("I live in Rome.", user_id=1, source="mail", id="m2")
+    seen = memory.seen_by(View("mail", subjects=["user:1"], sources=["mail"]))
+    assert homes(seen, known_at="m1") == [("Lisbon", "confirmed")]
+    assert homes(seen, known_at=token) == []  # what stood then is not seen, and no older value passes for it
+    assert homes(memory, known_at="c1") == [("Porto", "confirmed")]
+    for name in ("c1", "nobody"):
+        with pytest.raises(NotFound):
+            seen.forms(user_id=1, known_at=name)
+    with pytest.raises(NotAllowed):
+        seen.forms(user_id=2, known_at="m1")
+    with pytest.raises(NotAllowed):
+        seen.forms(user_id=1, known_at=inbox_token(Scope("default", "user:1"), "chat", "c1"))
+
+
+class Counting(HashingEmbedder):
+    """Keeps what it was asked to embed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.asked += texts
+        return super().embed(texts)
+
+
+def test_a_past_question_finds_by_meaning_and_embeds_nothing_but_itself(tmp_path: Path) -> None:
+    embedder = Counting()
+    with Memory(tmp_path / "home", embedder=embedder) as memory:
+        first = memory.add("The lighthouse keeper whistled.", user_id=1, id="first")
+        last = memory.add("The lighthouse keeper sang.", user_id=1, id="last")
+        for receipt in (first, last):
+            memory.wait(receipt.position)
+        embedder.asked.clear()
+        found = memory.search("Who whistled at the lighthouse?", user_id=1, known_at="first", time_budget=30)
+        assert [hit.text for hit in found] == ["The lighthouse keeper whistled."]
+        assert "vectors" in found[0].routes
+        assert found.missing == {}
+        assert not [text for text in embedder.asked if text.startswith("The lighthouse")]
+        now = memory.search("Who whistled at the lighthouse?", user_id=1, time_budget=30)
+        assert {hit.text for hit in now} == {"The lighthouse keeper whistled.", "The lighthouse keeper sang."}
