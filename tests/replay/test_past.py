@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from engine.talk import Rig, Step, examples, memory_rig, sqlite_rig, steps, tell
 from mnemolog import Memory, View
 from mnemolog.demo import SUBJECT, story
+from mnemolog.processors.core.moments import event_time
 from mnemolog.processors.core.ports import Extraction, SeenTurn
 from mnemolog.projections.read_models import ReadModels
 from mnemolog.replay.past import Pasts
@@ -484,3 +485,28 @@ def test_a_past_question_finds_by_meaning_and_embeds_nothing_but_itself(tmp_path
         assert not [text for text in embedder.asked if text.startswith("The lighthouse")]
         now = memory.search("Who whistled at the lighthouse?", user_id=1, time_budget=30)
         assert {hit.text for hit in now} == {"The lighthouse keeper whistled.", "The lighthouse keeper sang."}
+
+
+@examples(10)
+@given(steps)
+def test_what_holds_at_the_latest_moment_is_what_the_memory_says(story: list[Step]) -> None:
+    """As of the newest event time of all, every word is taken in: whatever the order in which it was told."""
+    rig = memory_rig()
+    rig.add(tell(story))
+    latest: dict[str, str] = {}
+    for record in rig.log.read(DYNAMICS):
+        moment = event_time(decode(record.value)[0])
+        latest[record.scope] = max(latest.get(record.scope, ""), moment)
+    for scope, moment in latest.items():
+        fold = PastFold(rig.log, Scope.parse(scope), rig.log.end(DYNAMICS), moment, ":memory:")
+        for read in (
+            lambda store, scope=scope: store.forms(scope, None, True),
+            lambda store, scope=scope: store.history(scope),
+            lambda store, scope=scope: store.edges(scope, True),
+            lambda store, scope=scope: store.pending(scope),
+            lambda store, scope=scope: store.turns(scope),
+            lambda store, scope=scope, moment=moment: store.timeline(scope, None, add_seconds(moment, 1e-6)),
+        ):
+            assert read(fold.store) == read(rig.store)
+        fold.store.close()
+    rig.close()
