@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -72,13 +73,56 @@ def test_what_proves_something_is_not_kept_beside_it(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with Memory(home, embedder=False) as memory:
         make_key(home / "key")
-        for given in ({"key": home / "key"}, {"export": home / "deep" / ".." / "seals"}):
+        for beside in (home / "key", home / "deep" / ".." / "seals"):
             with pytest.raises(InvalidInput, match="own folder"):
-                memory.seal(**given)
+                memory.seal(key=beside)
+            with pytest.raises(InvalidInput, match="own folder"):
+                memory.seal(export=beside)
         with pytest.raises(InvalidInput, match="make one"):
             memory.seal(key=tmp_path / "none")
         with pytest.raises(InvalidInput, match="cannot be written"):
             memory.seal(export=tmp_path / "none" / "seals")
+
+
+@pytest.mark.parametrize("topic", ["dynamics", "observations", "changes"])
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "value = 7",
+        "value = x'ff'",
+        "value = '{'",
+        'value = CAST(replace(CAST(value AS TEXT), \'"tenant":"default"\', \'"tenant":""\') AS BLOB)',
+        "scope = 'nobody'",
+        "scope = x'00ff'",
+        "recorded = 'never'",
+    ],
+)
+def test_what_nothing_can_be_made_of_any_more_is_named_all_the_same(broken: Path, topic: str, edit: str) -> None:
+    with sqlite3.connect(broken / "memory.db") as connection:
+        connection.execute(f"UPDATE log_{topic} SET {edit} WHERE offset = 1")  # noqa: S608 - names of ours
+    connection.close()
+    with Memory(broken, embedder=False) as memory:
+        report = memory.verify()
+    assert not report.equal
+    assert report.seals is not None
+    [found] = report.seals.breaks
+    assert (found.kind, found.topic, found.offset, found.scope) == ("altered", f"memory.{topic}.v1", 1, "default/user:ann")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("whole") / "home"
+    with Memory(home, embedder=False) as memory:
+        for place in ("Lisbon", "Porto", "Rome"):
+            memory.add(f"I live in {place}.", user_id="ann")
+        memory.process()
+        memory.seal()
+    return home
+
+
+@pytest.fixture
+def broken(whole: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(whole, tmp_path / "home")
 
 
 def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

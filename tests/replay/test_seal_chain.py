@@ -134,7 +134,7 @@ def test_each_tampering_of_each_topic_is_named(memory: Memory, topic: str, place
         ("altered", at, victim.scope, event_id, (_set(name, victim, "value = CAST(CAST(value AS TEXT) || ' ' AS BLOB)"),)),
         ("altered", at, victim.scope, event_id, (_set(name, victim, "scope = 'acme/user:thief'"),)),
         ("altered", at, victim.scope, event_id, (_set(name, victim, "recorded = '2020-01-01T00:00:00.000000Z'"),)),
-        ("altered", at, victim.scope, event_id, (_set(name, victim, "value = CAST(value AS TEXT)"),)),
+        ("altered", at, victim.scope, event_id, (_set(name, victim, "recorded = x'00'"),)),
         ("deleted", at, victim.scope, "", (f"DELETE FROM {name} WHERE offset = {victim.offset}",)),  # noqa: S608
         ("deleted", at, victim.scope, "", (f"DELETE FROM {name} WHERE offset >= {victim.offset}",)),  # noqa: S608
         ("reordered", first, records[max(at, other)].scope, "", swapped),

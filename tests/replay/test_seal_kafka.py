@@ -52,7 +52,7 @@ def log(client: KafkaClient) -> Iterator[PartitionLog]:
         for event in inputs:
             [head] = log.append_decisions([decision(event, head)])
         for topic in (SUMMARIES, DEAD_LETTERS):  # nobody has to be able to read them
-            client.send(topic, 0, [Outgoing("acme/user:1", f"{topic} {number}".encode(), START, []) for number in range(COUNT)])
+            client.send(topic, 0, [Outgoing("acme/user:1", f"{topic} {number}".encode(), START, ()) for number in range(COUNT)])
         yield log
 
 
@@ -102,7 +102,7 @@ def test_the_chain_of_a_partition(services: Services, log: PartitionLog, client:
             with closing(client_of(services, f"{prefix}c{number}_")) as other:
                 for topic in SEALED:
                     records = doctor(original[topic], places[topic])
-                    other.send(topic, 0, [Outgoing(item.scope, item.value, item.recorded, []) for item in records])
+                    other.send(topic, 0, [Outgoing(item.scope, item.value, item.recorded, ()) for item in records])
                 index = index_of(client, log.log_id)
                 with closing(PartitionLog(other, 0, index, identity(client))) as copy:
                     found = check_log(copy, seals, 0)

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..schemas.errors import InvalidInput
+from ..schemas.errors import Busy, Closed, InvalidInput, Lagging, MnemologError, ModelUnavailable, Unavailable
 from .base import Face
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from .ports import Part
 
 __all__ = ["Sealing"]
+
+_PASSING = (Busy, Closed, Lagging, ModelUnavailable, Unavailable)
+"""Errors that say nothing about what lies on the log."""
 
 
 class Sealing(Face):
@@ -84,26 +87,31 @@ class Sealing(Face):
         from ..replay.redecide import Redecide
         from ..replay.seal_check import merged_checks
         from ..replay.seal_file import read_key, read_seals
-        from ..replay.verify import check, merged
+        from ..replay.verify import Checked, check, merged, unfoldable
 
         file = None if seals is None else read_seals(_path("seals", seals))
         signing = None if key is None else read_key(_path("key", key))
-        self._home.catch_up(None)
         parts = self._home.parts()
         checks = [_check_seals(part, file, signing) for part in parts]
-        return merged(
-            [
-                check(
-                    part.log,
-                    part.store,
-                    decide=Redecide(part.log, self._home.policy) if decide else None,
-                    progress=progress,
-                    state=part.state,
-                )
-                for part in parts
-            ],
-            merged_checks(checks),
-        )
+        broken = not all(found.intact for found in checks)
+        found: list[Checked] = []
+        try:
+            self._home.catch_up(None)
+        except MnemologError as error:
+            # Where somebody altered the log nothing may be made of it any more: what was altered is told all the same.
+            if not broken or isinstance(error, _PASSING):
+                raise
+        for part in parts:
+            try:
+                again = Redecide(part.log, self._home.policy) if decide else None
+                found.append(check(part.log, part.store, decide=again, progress=progress, state=part.state))
+            except _PASSING:
+                raise
+            except Exception as error:
+                if not broken:
+                    raise
+                found.append(unfoldable(part.store, error))
+        return merged(found, merged_checks(checks))
 
     def _outside(self, field: str, given: str | PathLike[str]) -> Path:
         """A path that is not in the memory's own folder: whoever can alter the memory could alter that file, too."""

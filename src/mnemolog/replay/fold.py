@@ -28,7 +28,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     scope: str
     kind: str
     """undecided: an input below the cursor has no valid decision, so its scope's chain broke there | missing: a decision whose
-    input is gone | undecodable: a record that cannot be read | drift: today's policy would decide otherwise"""
+    input is gone | undecodable: a record that cannot be read | drift: today's policy would decide otherwise | unfoldable: the
+    log was altered so that it cannot be folded at all"""
     input_id: str
     offset: int
     """On dynamics; -1 where it is not known."""

@@ -154,13 +154,9 @@ def genesis(place: Place) -> bytes:
 def mark_of(record: Stored) -> bytes:
     """The whole hash (32 bytes) of a record as stored: its key, its recorded time and its bytes, wherever it lies. The lengths
     come first, so that nothing can move from one to the other."""
-    try:
-        scope = record.scope.encode("utf-8", "surrogatepass")
-        recorded = record.recorded.encode()
-        return sha256(b"%d %d\n%b%b%b" % (len(scope), len(recorded), scope, recorded, record.value)).digest()
-    except (AttributeError, TypeError):
-        # Who edits a file of SQLite can put a value of any type anywhere; no log of ours does.
-        return sha256(repr((record.scope, record.recorded, record.value)).encode("utf-8", "replace")).digest()
+    scope = record.scope.encode("utf-8", "surrogatepass")
+    recorded = record.recorded.encode("utf-8", "surrogatepass")
+    return sha256(b"%d %d\n%b%b%b" % (len(scope), len(recorded), scope, recorded, record.value)).digest()
 
 
 def link(head: bytes, offset: int, mark: bytes) -> bytes:

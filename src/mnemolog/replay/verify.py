@@ -25,7 +25,7 @@ from .fold import Fold, Problem
 from .seal_check import SealCheck
 from .states import StateFolder
 
-__all__ = ["Checked", "Decide", "Difference", "Problem", "VerifyReport", "check", "merged", "verify"]
+__all__ = ["Checked", "Decide", "Difference", "Problem", "VerifyReport", "check", "merged", "unfoldable", "verify"]
 
 Decide = Callable[[DecidedInput], str]
 """Decides an input again from its recorded observation; returns what differs from the recorded decision, empty if nothing."""
@@ -142,6 +142,26 @@ def check(
         drift=drift,
     )
     return Checked(report, mine, theirs)
+
+
+def unfoldable(store: Store, error: Exception) -> Checked:
+    """What is found of a log that was altered so that it cannot be folded: what is stored, and nothing to compare it with."""
+    with store.reading() as (connection, live):
+        side = _Side(connection, live, None)
+    detail = f"the log cannot be folded as it is: {type(error).__name__}: {error}"
+    report = VerifyReport(
+        equal=False,
+        live_digest=total_digest(side.digests),
+        replayed_digest=total_digest({}),
+        differing_scopes=[],
+        checked=len(side.digests),
+        inputs=0,
+        parked=0,
+        differences=[],
+        problems=[Problem(scope="", kind="unfoldable", input_id="", offset=-1, detail=detail)],
+        drift=[],
+    )
+    return Checked(report, side.digests, {})
 
 
 def merged(parts: Sequence[Checked], seals: SealCheck | None = None) -> VerifyReport:

@@ -248,6 +248,9 @@ def _fetch(topic: str, cursor: sqlite3.Cursor) -> tuple[list[Stored], bool]:
     size = 0
     try:
         for offset, scope, value, recorded in cursor:
+            if type(value) is not bytes or type(scope) is not str or type(recorded) is not str:
+                # Who edits the file may put anything anywhere, and it must be readable to be named.
+                scope, recorded, value = _text(scope), _text(recorded), _bytes(value)
             records.append(Stored(topic, 0, offset, scope, value, recorded))
             size += len(value)
             if size > CHUNK_BYTES:
@@ -268,3 +271,11 @@ def _offset_at(connection: sqlite3.Connection, topic: str, time: str) -> int:
         else:
             high = middle
     return low
+
+
+def _bytes(cell: object) -> bytes:
+    return cell if isinstance(cell, bytes) else str(cell).encode("utf-8", "surrogatepass")
+
+
+def _text(cell: object) -> str:
+    return cell.decode("utf-8", "replace") if isinstance(cell, bytes) else str(cell)
