@@ -206,7 +206,7 @@ def test_a_disk_that_is_full_in_the_middle_ends_it_cleanly(folder: Folder) -> No
 
     def fill(_: int) -> None:
         if not most[0]:
-            with store.reading() as (connection, _):
+            with store.reading() as (connection, _current):
                 most[0] = connection.exec_driver_sql("PRAGMA page_count").scalar_one() + 1
             store._database.engine.dispose()
 

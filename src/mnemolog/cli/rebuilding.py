@@ -111,25 +111,25 @@ def _vectors(args: argparse.Namespace) -> int:
 
 def versions(args: argparse.Namespace) -> int:
     """Lists the versions, or does something with one; 1 where somebody reads the one to be dropped for too long."""
-    out = Output(json=args.json)
-    if args.action != "list" and args.version is None:
+    out, version = Output(json=args.json), args.version
+    if args.action != "list" and version is None:
         raise InvalidInput("VERSION", "is missing", f"mnemolog versions {args.action} VERSION; `mnemolog versions` lists them")
-    if args.action == "list" and args.version is not None:
+    if args.action == "list" and version is not None:
         raise InvalidInput("VERSION", "is for fall-back and drop", "mnemolog versions fall-back VERSION")
     with opened(args) as memory:
-        if args.action == "list":
+        if version is None:
             found = memory.versions()
             out.value(found)
             out.lines(_lines(found))
             return Exit.OK
         if args.action == "drop":
-            gone = memory.drop_version(args.version)
-            out.value({"version": args.version, "dropped": gone})
-            out.line(f"version {args.version} " + ("is gone" if gone else "is still being read: it goes with the next rebuild"))
+            gone = memory.drop_version(version)
+            out.value({"version": version, "dropped": gone})
+            out.line(f"version {version} " + ("is gone" if gone else "is still being read: it goes with the next rebuild"))
             return Exit.OK if gone else Exit.NO
         bar = Bar("fall back")
         try:
-            report = memory.fall_back(args.version, watch=bar.watch)
+            report = memory.fall_back(version, watch=bar.watch)
         finally:
             bar.close()
     out.value(report)

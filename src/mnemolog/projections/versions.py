@@ -7,6 +7,7 @@ import shutil
 
 import msgspec
 import sqlalchemy as sa
+from sqlalchemy.exc import OperationalError
 
 from .base import StoreBase
 from .dialect import upsert
@@ -104,7 +105,7 @@ class Versions(StoreBase):
                 return int(connection.exec_driver_sql(query).scalar_one())
             try:
                 return self._pages(connection, names)
-            except sa.exc.OperationalError:
+            except OperationalError:
                 return None  # this SQLite was built without dbstat
 
     @staticmethod
