@@ -73,6 +73,7 @@ class _Walk:
         self._heap: list[tuple[int, int, str]] = []
         self._spoken: dict[int, Spoken] = {}
         self._line: int | None = None
+        self._pushed = 0
         self._missing: dict[str, None] = {}
 
     # -- what is asked about -------------------------------------------------------------------------------------------
@@ -280,7 +281,8 @@ class _Walk:
 
     def _follow(self, links: Iterable[Link], bound: int) -> None:
         for link in links:
-            heapq.heappush(self._heap, (-bound, 0, link.id))
+            self._pushed += 1  # of one bound, in the order of the links
+            heapq.heappush(self._heap, (-bound, self._pushed, link.id))
 
     # -- what is no row ------------------------------------------------------------------------------------------------
 

@@ -130,6 +130,10 @@ class _Decided:
             found.append(
                 Link("takes the place of", audit_id("slot", self._scope, change.form_id, change.slot, change.supersedes))
             )
+        if isinstance(change, ch.SlotChanged) and change.restores is not None:
+            found.append(Link("puts back", audit_id("slot", self._scope, change.form_id, change.slot, change.restores)))
+        if isinstance(change, ch.SlotChanged) and change.restores is not None:
+            found.append(Link("puts back", audit_id("slot", self._scope, change.form_id, change.slot, change.restores)))
         if isinstance(change, ch.EpisodeSeen) and change.slot:
             found += [
                 Link("tells of", audit_id("slot", self._scope, other.form_id, other.slot, other.version))

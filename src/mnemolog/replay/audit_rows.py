@@ -84,6 +84,8 @@ class Rows:
         row = self.form(form_id)
         if row is None or row.hidden:
             return ""
+        if row.key in _UNNAMED and row.name in ("user", row.key, row.form_type):
+            return str(row.name)  # nobody has called it so
         n, t = self.tables.names, self.tables.turns
         mine = (n.c.scope_id == self.number, n.c.form_id == form_id, n.c.name == row.name)
         gone = sa.exists().where(t.c.scope_id == n.c.scope_id, t.c.position == n.c.position, t.c.hidden == 1)
