@@ -316,11 +316,11 @@ def test_who_may_not_write_has_no_tool_that_does(memory: Memory) -> None:
     [
         ("remember", {}, "text"),
         ("remember", {"text": ""}, "text"),
-        ("remember", {"text": "   "}, "content"),
+        ("remember", {"text": "   "}, "text: is empty"),
         ("remember", {"text": 7}, "text"),
         ("remember", {"text": "x", "role": "system"}, "role"),
         ("remember", {"text": "x", "occurred_at": "yesterday"}, "occurred_at"),
-        ("remember", {"text": "a\x00b"}, "NUL"),
+        ("remember", {"text": "a\x00b"}, "text: contains a NUL"),
         ("remember", {"text": "x", "mood": "good"}, "mood"),
         ("recall", {"query": ""}, "query"),
         ("recall", {"query": "x", "limit": 0}, "limit"),

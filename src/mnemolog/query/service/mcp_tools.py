@@ -73,16 +73,21 @@ class Tool(NamedTuple):
 
 def _remember(whose: Whose, given: RememberArguments) -> Remembered:
     memory, subject = whose.memory, whose.subject
-    receipt = memory.add(
-        given.text,
-        subject=subject,
-        role=given.role,
-        speaker=given.speaker or None,
-        session=given.session or whose.session,
-        occurred_at=given.occurred_at or None,
-        id=given.id or None,
-        agent_id=whose.agent,
-    )
+    try:
+        receipt = memory.add(
+            given.text,
+            subject=subject,
+            role=given.role,
+            speaker=given.speaker or None,
+            session=given.session or whose.session,
+            occurred_at=given.occurred_at or None,
+            id=given.id or None,
+            agent_id=whose.agent,
+        )
+    except InvalidInput as error:
+        if error.field != "content":
+            raise
+        raise InvalidInput("text", error.problem, error.hint) from None  # as this tool calls it
     if not whose.reads:
         return Remembered(ids=receipt.ids, new=receipt.fresh > 0, understood=[], questions=[], behind=0)
     questions = memory.pending(subject=subject)
