@@ -9,13 +9,35 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.said import Resolver, at, reloaded, snapshot
-from core.test_properties_core import folded, play, play_step, scripts
+from core.said import Resolver, at, cand, reloaded, snapshot, text
+from core.test_properties_core import commands, folded, play, play_step, turns
 from mnemolog.processors.core.past import PastState
 from mnemolog.processors.core.state import ScopeState
 from mnemolog.schemas import changes as ch
 from mnemolog.schemas.inputs import RollbackRequested
 
+announced = st.tuples(
+    st.just("turn"),
+    st.integers(0, 20),
+    st.just("s1"),
+    st.just("user"),
+    st.just(""),
+    st.just("I announce it"),
+    st.lists(
+        st.builds(
+            lambda slot, value, **more: cand(slot, text(value), **more),
+            st.sampled_from(["home", "job", "likes"]),
+            st.sampled_from(["Rome", "Oslo", "red"]),
+            op=st.sampled_from(["set", "set", "remove"]),
+            correction=st.booleans(),
+            valid_from=st.sampled_from([at(22), at(24), at(40)]),
+        ),
+        min_size=1,
+        max_size=2,
+    ),
+)
+"""What is to come: some of it is due before a rollback, some is not."""
+scripts = st.lists(st.one_of(turns, turns, turns, announced, commands), max_size=25)
 MANY = settings(derandomize=True, deadline=None, max_examples=150)
 
 

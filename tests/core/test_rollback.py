@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from core.said import Resolver, at, cand, kinds, money, of, text
@@ -24,12 +26,12 @@ def r() -> Resolver:
     return Resolver()
 
 
-def back(r: Resolver, to: str, *, day: float = 50, **fields: object) -> ch.Decision:
+def back(r: Resolver, to: str, *, day: float = 50, **fields: Any) -> ch.Decision:
     data = {"target": "scope", "to": to, "reason": "wrong", "actor": "operator", **fields}
-    return r.give(RollbackRequested(**data), when=at(day))  # type: ignore[arg-type]
+    return r.give(RollbackRequested(**data), when=at(day))
 
 
-def home(r: Resolver, value: str, day: float, **more: object) -> ch.Decision:
+def home(r: Resolver, value: str, day: float, **more: Any) -> ch.Decision:
     return r.say(f"home {value}", cand("home", text(value), **more), day=day)
 
 
@@ -357,8 +359,8 @@ def test_what_cannot_be_put_back_is_recorded_and_changes_nothing(r: Resolver, fi
     r.say("Apollo has 5", cand("budget", money("5"), form_type="project", entity=APOLLO), day=1)
     ids = {"SELF": r.form("person", "self"), "APOLLO": r.form("project", "apollo")}
     r.say("forget Apollo", cand(op="retire", form_type="project", entity=APOLLO), day=2)
-    named = {name: ids.get(value, value) for name, value in fields.items()}
-    decision = back(r, **named)  # type: ignore[arg-type]
+    named: dict[str, Any] = {name: ids.get(value, value) for name, value in fields.items()}
+    decision = back(r, **named)
     assert (decision.outcome, decision.changes, decision.note) == ("nothing", [], note)
 
 

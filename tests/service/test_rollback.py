@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from service.conftest import Served
 
 
@@ -32,13 +34,14 @@ def test_what_would_change_is_told_and_then_done(served: Served) -> None:
 def test_only_an_admin_who_sees_the_scope_whole_may(served: Served) -> None:
     said(served)
     asked = {"user_id": "1", "to": "first", "dry_run": True}
-    for may, view, status in (
+    cases: tuple[tuple[str, dict[str, Any], int], ...] = (
         ("read,write", {}, 403),
         ("admin", {"subjects": ["user:2"]}, 403),
         ("admin", {"sources": ["mnemolog"]}, 403),
         ("admin", {"form_types": ["person"]}, 403),
         ("admin", {"subjects": ["user:1"]}, 200),
-    ):
+    )
+    for may, view, status in cases:
         key = served.key(f"k{may}{view}", may=may, **view)
         answer = served.client.post("/v1/rollback", json=asked, headers=key)
         assert answer.status_code == status, (may, view, answer.text)
