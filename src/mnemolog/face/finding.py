@@ -37,6 +37,11 @@ ROOM = 256 * 1024 * 1024
 """Bytes that must be free before the vector index makes or grows files."""
 
 
+FLUSH_SECONDS = 5.0
+"""Between two flushes of the vector index while turns keep coming: nothing else in the process runs meanwhile. What is lost
+with the process is filled again from the vectors in the database."""
+
+
 Watch = Callable[[int, int], None]
 """Told the dynamics offset below which every turn has its vector, and the one to reach."""
 
@@ -197,16 +202,20 @@ class Finding:
         def recall(sight: Sight | None) -> Recall:
             return Recall(LiveReader(self._store, self._log, sight), embedder, vectors, self._registry)
 
-        indexer = VectorIndexer(self._store, embedder, vectors)
+        indexer = VectorIndexer(self._store, embedder, vectors, flush_seconds=FLUSH_SECONDS)
         return _Made(True, recall(None), indexer, vectors, embedder.name, SeenRecalls(recall))
 
     def close(self) -> None:
         with self._index_lock, self._lock:
             self._closed = True
-            for made in (*self._left, self._made):
-                if made is not None and made.vectors is not None:
-                    made.vectors.close()
-            self._left, self._made = [], None
+            try:
+                if self._made is not None and self._made.indexer is not None:
+                    self._made.indexer.flush()
+            finally:
+                for made in (*self._left, self._made):
+                    if made is not None and made.vectors is not None:
+                        made.vectors.close()
+                self._left, self._made = [], None
 
     def _of(self, owner: bool) -> _Made:
         with self._lock:
@@ -243,5 +252,5 @@ class Finding:
             from ..adapters.vectors.scan import ScanVectors
 
             vectors = ScanVectors(embedder.dim, None if owner else partial(read_points, self._store, embedder.name))
-        indexer = VectorIndexer(self._store, embedder, vectors) if owner else None
+        indexer = VectorIndexer(self._store, embedder, vectors, flush_seconds=FLUSH_SECONDS) if owner else None
         return _Made(owner, recall(None), indexer, vectors, embedder.name, SeenRecalls(recall))

@@ -318,12 +318,18 @@ class StoreBase:
 
     def vectors_put(self, embedder: str, scope: Scope | str, items: Mapping[str, bytes]) -> None:
         """Caches vectors by content key; a key that is there already keeps its vector."""
-        if not items:
+        self.vectors_put_all(embedder, {str(scope): items})
+
+    def vectors_put_all(self, embedder: str, items: Mapping[str, Mapping[str, bytes]]) -> None:
+        """The same for several scopes (`tenant/subject`), in one write."""
+        if not any(items.values()):
             return
         with self.writing() as (connection, _):
-            number = self.scope_ids(connection, [str(scope)])[str(scope)]
+            numbers = self.scope_ids(connection, list(items))
             rows = [
-                {"embedder": embedder, "scope_id": number, "content_key": key, "vector": blob} for key, blob in items.items()
+                {"embedder": embedder, "scope_id": numbers[scope], "content_key": key, "vector": blob}
+                for scope, blobs in items.items()
+                for key, blob in blobs.items()
             ]
             connection.execute(insert_new(vectors, self._dialect), rows)
 

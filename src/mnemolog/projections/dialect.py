@@ -30,6 +30,8 @@ __all__ = ["Database", "Update", "insert_new", "on_conflict", "upsert"]
 BUSY_SECONDS = 30
 """How long a writer waits for another process's write transaction."""
 
+KEPT, MOST = 12, 64
+"""Connections to a file that are kept, of 2 MiB of pages each at most; and that may be open at once."""
 _WRITE = {"mnemolog_write": True}
 
 _OPEN = sa.text(
@@ -96,6 +98,10 @@ class Database:
             self.engine = sa.create_engine(
                 "sqlite://",
                 poolclass=sa.QueuePool,
+                # Opening one costs more than most reads: so many are kept, the last one used first, and more come as needed.
+                pool_size=KEPT,
+                max_overflow=MOST - KEPT,
+                pool_use_lifo=True,
                 creator=lambda: self._connect_sqlite(uri),
                 hide_parameters=True,  # errors are logged, and what was said is not
             )

@@ -4,7 +4,8 @@ is no part of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, takewhile
 from typing import Any, NamedTuple
@@ -45,9 +46,22 @@ class VectorIndexer:
     index then follows the vectors that are computed there, and computes and writes none.
     """
 
-    def __init__(self, store: Store, embedder: Embedder, vectors: VectorStore, *, embeds: bool = True) -> None:
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        vectors: VectorStore,
+        *,
+        embeds: bool = True,
+        flush_seconds: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """flush_seconds: so long at least lies between two flushes once all is indexed; whoever says so calls `flush` at the
+        end. By default it is flushed each time."""
         self._store, self._embedder, self._vectors = store, embedder, vectors
         self._embeds = embeds
+        self._flush_seconds, self._clock = flush_seconds, clock
+        self._flushed_at = clock()
         self._next = vectors.next_offset
         self._flushed = self._next
         self._parked: dict[str, int] = {}
@@ -64,31 +78,53 @@ class VectorIndexer:
             self._vectors.upsert(scope, TURN, [(str(turn.offset), turn.offset, found[turn.offset]) for turn in turns])
         # What the tables have beyond the last turn are commands: nothing to index, and nothing comes before them any more.
         self._next = max((turn.offset for turn in batch), default=self._next - 1) + 1
-        if self._next > self._flushed and (not batch or self._next - self._flushed >= FLUSH_EVERY):
-            self._vectors.flush(min([self._next, *self._parked.values()]))
-            self._flushed = self._next
+        if self._next - self._flushed >= FLUSH_EVERY or (not batch and self._clock() - self._flushed_at >= self._flush_seconds):
+            self.flush()
         return len(batch)
+
+    def flush(self) -> None:
+        """Makes durable what is in the index and not so yet."""
+        if self._next > self._flushed:
+            self._vectors.flush(min([self._next, *self._parked.values()]))
+            self._flushed, self._flushed_at = self._next, self._clock()
 
     def vectors_of(self, scope: str, contents: list[str]) -> list[Vector]:
         """The vectors of texts of one scope: cached ones are read, the others computed and cached."""
-        keys = [_key(content) for content in contents]
+        return self._vectors_of({scope: contents})[scope]
+
+    def _vectors_of(self, contents: Mapping[str, Sequence[str]]) -> dict[str, list[Vector]]:
+        """The same for several scopes, in one embedding and one write."""
         name = self._embedder.name
-        known = self._store.vectors_get(name, scope, keys)
-        missing = {key: content for key, content in zip(keys, contents, strict=True) if key not in known}
+        keys = {scope: [_key(content) for content in texts] for scope, texts in contents.items()}
+        with self._store.snapshot():
+            known = {scope: self._store.vectors_get(name, scope, wanted) for scope, wanted in keys.items()}
+        missing = {
+            (scope, key): content
+            for scope, texts in contents.items()
+            for key, content in zip(keys[scope], texts, strict=True)
+            if key not in known[scope]
+        }
         if missing:
-            made = self._embedder.embed(list(missing.values()))
-            fresh = {key: vector.astype("<f4").tobytes() for key, vector in zip(missing, made, strict=True)}
-            self._store.vectors_put(name, scope, fresh)
-            known |= fresh
-        return [_vector(known[key]) for key in keys]
+            fresh: dict[str, dict[str, bytes]] = {}
+            for (scope, key), vector in zip(missing, self._embedder.embed(list(missing.values())), strict=True):
+                fresh.setdefault(scope, {})[key] = vector.astype("<f4").tobytes()
+            self._store.vectors_put_all(name, fresh)
+            for scope, made in fresh.items():
+                known[scope] |= made
+        return {scope: [_vector(known[scope][key]) for key in wanted] for scope, wanted in keys.items()}
 
     def _with_vectors(self, batch: list[_Turn]) -> tuple[list[_Turn], dict[int, Vector]]:
         """The batch, without `embeds` only up to the first turn that has no vector yet, and the vectors by offset."""
         found: dict[int, Vector] = {}
-        for scope, turns in _by_scope(batch).items():
+        by_scope = _by_scope(batch)
+        made = (
+            self._vectors_of({scope: [said(turn.content) for turn in turns] for scope, turns in by_scope.items()})
+            if self._embeds
+            else {}
+        )
+        for scope, turns in by_scope.items():
             if self._embeds:
-                vectors = self.vectors_of(scope, [said(turn.content) for turn in turns])
-                found |= {turn.offset: vector for turn, vector in zip(turns, vectors, strict=True)}
+                found |= {turn.offset: vector for turn, vector in zip(turns, made[scope], strict=True)}
             else:
                 cached = _cached(self._store, self._embedder.name, scope, [turn.content for turn in turns])
                 found |= {turn.offset: vector for turn, vector in zip(turns, cached, strict=True) if vector is not None}

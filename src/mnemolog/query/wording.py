@@ -4,6 +4,7 @@ stands as it was said, on one line; only the words around it change."""
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 from ..processors.core.markers import NOTES, disarmed
@@ -167,6 +168,12 @@ _MARK = re.compile(r"\{(?:name|slot|value)\}")
 
 def noted(text: str, notes: list[str], lang: str) -> str:
     """A line of memory: `- text [note, note]`. The first note is one of `markers.NOTES`, by which the line is known again."""
+    return _noted(text, tuple(notes), lang)
+
+
+@lru_cache(maxsize=4096)
+def _noted(text: str, notes: tuple[str, ...], lang: str) -> str:
+    """Kept, since most lines of a prompt are those of the one before."""
     body = [disarmed(one_line(note)).translate(_NO_BRACKETS) for note in notes if note]
     return f"- {disarmed(one_line(text))} [{WORDS[lang]['comma'].join(body)}]"
 
@@ -176,11 +183,9 @@ _NO_BRACKETS = str.maketrans("[]", "()")
 
 def filled(template: str, parts: dict[str, str]) -> str:
     """The template with the parts put in, never into one another: a value may hold braces, which str.format would read."""
-    text = ""
-    while template:
-        at, mark = min(((place, mark) for mark in parts if (place := template.find(mark)) >= 0), default=(-1, ""))
-        if at < 0:
-            break
-        text += template[:at] + parts[mark]
-        template = template[at + len(mark) :]
-    return text + template
+    return _marks(tuple(parts)).sub(lambda found: parts[found[0]], template)
+
+
+@lru_cache(maxsize=64)
+def _marks(marks: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, sorted(marks))))

@@ -22,6 +22,8 @@ __all__ = ["Pool"]
 
 CACHE_KIB = 8192
 """Page cache of each connection: with the default of 2 MiB, appends slow down once the index of ids outgrows it."""
+MOST_IDLE = 8
+"""Connections that are kept for later: what more threads than that needed at once is closed again."""
 RETRY = 0.005
 """Seconds between tries where SQLite gives up at once although somebody else will soon be done."""
 
@@ -139,7 +141,8 @@ class Pool:
 
     def _give_back(self, connection: sqlite3.Connection) -> None:
         with self._guard:
-            if not self._closed:
+            # The one that came back last is lent first: its pages are the freshest, and the others stay small.
+            if not self._closed and len(self._idle) < MOST_IDLE:
                 self._idle.append(connection)
                 return
         connection.close()

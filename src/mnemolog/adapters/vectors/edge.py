@@ -46,6 +46,7 @@ class EdgeVectors:
         self._mutex = threading.RLock()
         self._shard: EdgeShard | None = None
         self._next_offset = 0
+        self._changes = 0
         _check_ours(self._path)
         self._path.mkdir(parents=True, exist_ok=True)
         self._file_lock = FileLock(str(self._path / "lock"), thread_local=False)
@@ -63,6 +64,10 @@ class EdgeVectors:
     def next_offset(self) -> int:
         """The dynamics offset from which to fill on, as of the last flush."""
         return self._next_offset
+
+    def stand(self, scopes: Sequence[str]) -> int:
+        """While it stays the same, so does what is found, flushed or not."""
+        return self._changes
 
     def upsert(self, scope: str, kind: str, points: Sequence[Point]) -> None:
         """Points (id, position, vector); of one id the highest position stands."""
@@ -87,6 +92,7 @@ class EdgeVectors:
                 ]
                 if fresh:
                     shard.update(UpdateOperation.upsert_points(fresh))
+                    self._changes += 1
 
     def delete(self, scope: str, point_ids: Sequence[str]) -> None:
         """Takes the points of these ids out, of every kind."""
@@ -95,6 +101,7 @@ class EdgeVectors:
         if not point_ids:
             return
         with self._mutex:
+            self._changes += 1
             self._open_shard().update(
                 UpdateOperation.delete_points_by_filter(
                     Filter(

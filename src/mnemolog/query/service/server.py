@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import ipaddress
 import signal
 import socket
@@ -61,6 +62,10 @@ def serve(app: ASGIApp, *, host: str, port: int, grace: float, ready: Callable[[
     server = _Server(config, ready)
     # Turns are processed in this process, too: an answer waits for that work a millisecond at a time, not five.
     sys.setswitchinterval(_SWITCH_SECONDS)
+    # What is loaded by now stays to the end: looking through it for what is not used any more would stop every thread for as
+    # long as several answers take.
+    gc.collect()
+    gc.freeze()
     with contextlib.suppress(KeyboardInterrupt, SystemExit):
         asyncio.run(server.serve())
     return server.started
