@@ -26,7 +26,8 @@ class _Kept(NamedTuple):
 
 
 class Answers:
-    """Thread-safe. A question's key holds everything but the state of the memory and the present moment."""
+    """Thread-safe. A question's key holds everything but the state of the memory and the present moment. The oldest answer is
+    the first to go, and none is kept beyond its time: answers are large."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -47,7 +48,6 @@ class Answers:
             if kept.stands != stands or self._clock() > kept.until or (kept.expires and kept.expires <= now):
                 del self._kept[key]
                 return None
-            self._kept.move_to_end(key)
             return kept.found
 
     def put(self, key: Hashable, stands: tuple[object, ...], found: Found) -> None:
@@ -58,5 +58,5 @@ class Answers:
         with self._lock:
             self._kept[key] = _Kept(stands, self._clock() + SECONDS, expires, found)
             self._kept.move_to_end(key)
-            while len(self._kept) > KEPT:
+            while len(self._kept) > KEPT or next(iter(self._kept.values())).until < self._clock():
                 self._kept.popitem(last=False)

@@ -26,7 +26,9 @@ class Sheet:
     """The standing items of a scope, in an order that only they themselves decide."""
 
     def __init__(self, facts: Facts, registry: Registry) -> None:
-        self.facts = facts
+        # Whoever asks for the sheet holds the facts. Held here too, they would never be let go of: the sheet is kept for as
+        # long as they are there.
+        self._facts = weakref.ref(facts)
         self.outdated = Outdated(facts, registry)
         self.items: list[tuple[float, Item]] = []
         """(importance, item) of all that stands, by Form and slot."""
@@ -65,6 +67,14 @@ class Sheet:
         newest = sorted(constraints, key=lambda item: item[1][0].updated_at, reverse=True)[:_CONSTRAINTS]
         kept = {id(item[1][1]) for item in newest}
         self.profile += [entry for entry in constraints if id(entry[1][1]) in kept]
+
+    @property
+    def facts(self) -> Facts:
+        """What it was made from, for as long as whoever asked for the sheet holds it."""
+        facts = self._facts()
+        if facts is None:
+            raise ReferenceError("the facts of this sheet are gone: hold them while it is used")
+        return facts
 
     def is_own(self, form_id: str) -> bool:
         """Whether the scope is this Form's."""
