@@ -354,3 +354,23 @@ def test_a_rebuild_leaves_the_index_right(embedder: CountingEmbedder, tmp_path: 
         assert "word1 word1 词1" not in [hit.text for hit in found]
         assert len(found) == 39
     client.close()
+
+
+def test_an_index_is_flushed_seldom_while_turns_keep_coming_and_at_the_end(opened: Open, embedder: CountingEmbedder) -> None:
+    writer = story(30)
+    store, seconds = opened(), [0.0]
+    scan = ScanVectors(embedder.dim)
+    indexer = VectorIndexer(store, embedder, scan, flush_seconds=5.0, clock=lambda: seconds[0])
+    project(Projector(store), writer.items[:10])
+    fill(indexer)
+    # Found already, though not flushed.
+    assert (indexer.next_offset, scan.next_offset) == (10, 0)
+    assert nearest(scan, "word", 100)
+    seconds[0] = 5.0
+    fill(indexer)
+    assert scan.next_offset == 10
+    project(Projector(store), writer.items[10:])
+    fill(indexer)
+    assert (indexer.next_offset, scan.next_offset) == (30, 10)
+    indexer.flush()
+    assert scan.next_offset == 30
