@@ -26,7 +26,7 @@ from ..schemas.errors import LogError
 from ..schemas.times import to_text
 from .filling import CLOSE, Filling, Step, Watch
 from .room import check_room, needed_bytes, told_when_full
-from .versions import kept_versions, log_of, made_by, one_at_a_time, switch
+from .versions import kept_versions, log_of, made_by, one_at_a_time, readable_note, switch
 
 __all__ = ["Plan", "RebuildReport", "Rebuilt", "Step", "Watch", "merged", "plan", "rebuild", "rebuild_one", "run_plan"]
 
@@ -133,8 +133,8 @@ def plan(parts: Sequence[tuple[EventLog, Store, bool]], *, restart: bool = False
             note = notes.get(number)
             resumed = note is not None and note.run == run and _resumable(note, log)
             begun = begun or resumed
-            if number != live and not resumed and (note is None or note.state != "ready"):
-                store.drop_version(number)
+            if number != live and not resumed and not readable_note(note, log):
+                store.drop_version(number)  # of no use to anybody: unfinished, of another shape or of unknown make
             highest = max(highest, number)
     plans: list[Plan] = []
     for log, store, states in parts:
