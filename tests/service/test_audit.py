@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from service.conftest import Served
@@ -47,12 +49,13 @@ def test_a_part_of_a_scope_shows_no_audit_and_another_scope_none_either(
     served: Served, path: str, asked: dict[str, str]
 ) -> None:
     told(served)
-    for view, status in (
+    views: tuple[tuple[dict[str, Any], int], ...] = (
         ({"sources": ["mnemolog"]}, 403),
         ({"form_types": ["person"]}, 403),
         ({"subjects": ["user:2"]}, 403),
         ({"subjects": ["user:1"]}, 200),
-    ):
+    )
+    for view, status in views:
         key = served.key(f"k{view}", may="admin", **view)
         answer = served.client.get(path, params={**asked, "user_id": "1"}, headers=key)
         assert answer.status_code == status, (view, answer.text)
