@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.exc import OperationalError
 
 from mnemolog import Memory
 from mnemolog.projections.prepared import Prepared
@@ -81,5 +82,5 @@ def test_what_goes_wrong_is_raised_as_everywhere(tmp_path: Path) -> None:
         memory.process()
         [part] = memory._home.parts()
         missing = Prepared(sa.select(sa.Table("nowhere", sa.MetaData(), sa.Column("a", sa.Integer)).c.a))
-        with part.store.reading() as (connection, _), pytest.raises(sa.exc.OperationalError, match="nowhere"):
+        with part.store.reading() as (connection, _), pytest.raises(OperationalError, match="nowhere"):
             missing.all(connection, {})

@@ -34,7 +34,7 @@ class _Plan(NamedTuple):
 class Prepared:
     """A SELECT whose parameters are all named. Thread-safe; for one dialect."""
 
-    def __init__(self, query: sa.Select[Any]) -> None:
+    def __init__(self, query: sa.Select[*tuple[Any, ...]]) -> None:
         self.query = query
         self._plan: _Plan | None = None
 
@@ -69,7 +69,7 @@ def _asked(plan: _Plan, values: Mapping[str, Any]) -> tuple[str, list[Any]]:
     return text, asked
 
 
-def _planned(query: sa.Select[Any], dialect: sa.Dialect) -> _Plan:
+def _planned(query: sa.Select[*tuple[Any, ...]], dialect: sa.Dialect) -> _Plan:
     compiled: Any = query.compile(dialect=dialect)
     columns = list(query.selected_columns)
     processors = [column.type.dialect_impl(dialect).result_processor(dialect, None) for column in columns]

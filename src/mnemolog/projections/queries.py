@@ -24,7 +24,7 @@ class Queries:
         self._t, self.shown = t, seen
         self._made: dict[tuple[object, ...], Prepared] = {}
 
-    def _once(self, key: tuple[object, ...], make: Callable[[], sa.Select[Any]]) -> Prepared:
+    def _once(self, key: tuple[object, ...], make: Callable[[], sa.Select[*tuple[Any, ...]]]) -> Prepared:
         made = self._made.get(key)
         if made is None:
             made = self._made[key] = Prepared(make())
@@ -33,7 +33,7 @@ class Queries:
     def forms(self, *, form_type: bool, form_id: bool, retired: bool) -> Prepared:
         """Forms, by (form type, key, id)."""
 
-        def make() -> sa.Select[Any]:
+        def make() -> sa.Select[*tuple[Any, ...]]:
             f = self._t.forms
             query = sa.select(f).where(f.c.scope_id == SCOPE, *self.shown.forms_seen)
             if form_type:
@@ -50,7 +50,7 @@ class Queries:
         """The version that stands in each slot. Where the newest one is not seen the slot is empty: an older one would pass for
         what holds."""
 
-        def make() -> sa.Select[Any]:
+        def make() -> sa.Select[*tuple[Any, ...]]:
             s, v = self._t.slots, self._t.versions
             joined = sa.and_(
                 v.c.scope_id == s.c.scope_id, v.c.form_id == s.c.form_id, v.c.slot == s.c.slot, v.c.version == s.c.version
@@ -71,7 +71,7 @@ class Queries:
     def versions(self, *, form_id: bool, slot: bool) -> Prepared:
         """Every version, by (form type, form, slot, element, valid_from, position)."""
 
-        def make() -> sa.Select[Any]:
+        def make() -> sa.Select[*tuple[Any, ...]]:
             v, s, f = self._t.versions, self._t.slots, self._t.forms
             joined = sa.and_(
                 s.c.scope_id == v.c.scope_id,
@@ -99,7 +99,7 @@ class Queries:
     def evidence(self, *, form_id: bool, current: bool) -> Prepared:
         """(form id, slot, version, turn id, quote, start, end) of every piece; `current`: of what stands alone."""
 
-        def make() -> sa.Select[Any]:
+        def make() -> sa.Select[*tuple[Any, ...]]:
             e, s = self._t.evidence, self._t.slots
             query = sa.select(e.c.form_id, e.c.slot, e.c.version, e.c.turn_id, e.c.quote, e.c.start, e.c.end)
             if current:
@@ -120,7 +120,7 @@ class Queries:
     def entries(self, *, since: bool, until: bool, limit: bool, newest_first: bool) -> Prepared:
         """Entries of the timeline, by (occurred_at, position)."""
 
-        def make() -> sa.Select[Any]:
+        def make() -> sa.Select[*tuple[Any, ...]]:
             table = self._t.timeline
             query = self.shown.entries.where(table.c.scope_id == SCOPE)
             if since:
@@ -136,7 +136,7 @@ class Queries:
     def edges(self, *, retired: bool) -> Prepared:
         """Relations between Forms, by id."""
 
-        def make() -> sa.Select[Any]:
+        def make() -> sa.Select[*tuple[Any, ...]]:
             table = self._t.edges
             query = sa.select(table).where(table.c.scope_id == SCOPE, *self.shown.edges_seen)
             return (query if retired else query.where(table.c.status == "current")).order_by(table.c.edge_id)
@@ -146,7 +146,7 @@ class Queries:
     def pending(self) -> Prepared:
         """Open questions, oldest first."""
 
-        def make() -> sa.Select[Any]:
+        def make() -> sa.Select[*tuple[Any, ...]]:
             table = self._t.pending
             query = sa.select(table).where(table.c.scope_id == SCOPE, *self.shown.pending_seen)
             return query.order_by(table.c.position, table.c.place)
@@ -156,7 +156,7 @@ class Queries:
     def turns_at(self) -> Prepared:
         """The turns at `offsets`."""
 
-        def make() -> sa.Select[Any]:
+        def make() -> sa.Select[*tuple[Any, ...]]:
             row = self._t.turns
             offsets: sa.BindParameter[Any] = sa.bindparam("offsets", expanding=True)
             return sa.select(row).where(row.c.scope_id == SCOPE, row.c.position.in_(offsets), *self.shown.turns_seen)
@@ -166,7 +166,7 @@ class Queries:
     def turns_after(self) -> Prepared:
         """What a keyword index is filled from, of the turns behind `after`, in order."""
 
-        def make() -> sa.Select[Any]:
+        def make() -> sa.Select[*tuple[Any, ...]]:
             c = self._t.turns.c
             return (
                 sa.select(c.position, c.event_id, c.session, c.speaker, c.role, c.occurred_at, c.terms)
