@@ -147,7 +147,7 @@ class _Walk:
             scope=str(self._scope),
             asked=list(roots),
             items=sorted(told.values(), key=lambda one: roots.index(one.id) if one.id in first else len(roots)),
-            inputs=[self.teller.input(self._spoken[offset].item) for offset in inputs],
+            inputs=[self.teller.input(self._spoken[offset].item, self._spoken[offset]) for offset in inputs],
             missing=list(self._missing),
             left_off=len(left),
         )

@@ -100,7 +100,8 @@ def _told(store: Store, records: Records, chunk: Sequence[Recorded]) -> list[Aud
 
 
 def _row(teller: Teller, item: Recorded) -> AuditRow:
-    spoken, told = teller.spoken(item), teller.input(item)
+    spoken = teller.spoken(item)
+    told = teller.input(item, spoken)
     observation, decision = told.observation, told.decision
     return AuditRow(
         scope=told.scope,

@@ -28,6 +28,7 @@ class Rows:
         self.store, self.scope, self.connection, self.tables = store, scope, connection, tables
         self.number = store.scope_number(connection, scope)
         self._hidden_slots: set[tuple[str, str]] | None = None
+        self._names: dict[str, str] = {}
 
     def _first(self, table: sa.Table, *conditions: sa.ColumnElement[bool]) -> Any:
         return self.connection.execute(sa.select(table).where(table.c.scope_id == self.number, *conditions).limit(1)).first()
@@ -81,6 +82,11 @@ class Rows:
 
     def name(self, form_id: str) -> str:
         """What a Form is called, where it may be told: not where all who called it so are hidden."""
+        if form_id not in self._names:
+            self._names[form_id] = self._name(form_id)
+        return self._names[form_id]
+
+    def _name(self, form_id: str) -> str:
         row = self.form(form_id)
         if row is None or row.hidden:
             return ""

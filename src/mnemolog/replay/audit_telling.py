@@ -52,6 +52,7 @@ class Teller:
         self.rows, self.records = rows, records
         self.items = Items(rows)
         self.hidings = Hidings(rows, records)
+        self._gone: dict[str, bool] = {}
 
     # -- what may be told ----------------------------------------------------------------------------------------------
 
@@ -72,9 +73,11 @@ class Teller:
 
     def _is_hidden(self, event_id: str) -> bool:
         """Whether a turn of that id is hidden, or not to be found: then nobody can tell."""
-        places = self.rows.inputs([event_id]).get(event_id, [])
-        found = [self.rows.turn(offset) for offset, _ in places]
-        return not places or any(row is not None and row.hidden for row in found)
+        if event_id not in self._gone:
+            places = self.rows.inputs([event_id]).get(event_id, [])
+            found = [self.rows.turn(offset) for offset, _ in places]
+            self._gone[event_id] = not places or any(row is not None and row.hidden for row in found)
+        return self._gone[event_id]
 
     def _hiding(self, item: Recorded, touched: Sequence[Described]) -> HidingTold | None:
         if isinstance(item.data, Turn):
@@ -105,9 +108,9 @@ class Teller:
 
     # -- telling -------------------------------------------------------------------------------------------------------
 
-    def input(self, item: Recorded) -> AuditedInput:
-        """An input with what was understood and decided."""
-        spoken = self.spoken(item)
+    def input(self, item: Recorded, spoken: Spoken | None = None) -> AuditedInput:
+        """An input with what was understood and decided. spoken: what may be told of it, where that is known."""
+        spoken = self.spoken(item) if spoken is None else spoken
         data, envelope, hidden = item.data, item.input, spoken.hiding is not None
         turn = data if isinstance(data, Turn) else None
         speaker = "" if turn is None or hidden else turn.speaker
