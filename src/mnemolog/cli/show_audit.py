@@ -148,7 +148,7 @@ def _observation(tree: _Tree, depth: int, given: AuditedInput) -> Iterator[str]:
     seen = given.observation
     assert seen is not None  # noqa: S101 - the caller looked
     by = " ".join(part for part in (seen.extractor, seen.model, seen.prompt_hash[:12]) if part)
-    context = f", beside {len(seen.context_ids)} turns" if seen.context_ids else ""
+    context = f", beside {_many(len(seen.context_ids), 'turn')}" if seen.context_ids else ""
     failed = f"; failed after {seen.tries} tries: {seen.error}" if seen.tries else ""
     if given.type == "turn.recorded" or seen.candidates or failed:
         yield tree.line(depth, f"understood by {by}{context}{failed}", "dim")
@@ -184,7 +184,7 @@ def influence(found: Influence, paint: Paint, width: int) -> Iterator[str]:
     if found.left_off:
         yield tree.line(1, f"{found.left_off} more (--limit)", "yellow")
     if found.in_context:
-        yield tree.line(0, f"seen beside {len(found.in_context)} later inputs", "dim")
+        yield tree.line(0, f"seen beside {_many(len(found.in_context), 'later input')}", "dim")
     for week in found.summaries:
         yield tree.line(0, f"summary {week.week}" + (" counts it" if week.counts else ""), "bold")
         for text in week.lines:
@@ -246,3 +246,7 @@ def totals(found: AuditReport, paint: Paint, width: int) -> Iterator[str]:
             yield tree.line(1, f"{name}: {_counted(counted)}")
     if found.unreadable:
         yield tree.line(1, f"{found.unreadable:,} records cannot be read", "red")
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
