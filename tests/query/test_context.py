@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
@@ -127,9 +127,27 @@ def test_rules_stay_longest_and_then_the_most_recent_decision(lists: Lists) -> N
     assert all(row[0] for row in kept[first_rule:])
     assert all(all(row) for row in kept[first_both:])
     tight = context(lists, budget=first_both)
-    assert [line.block for line in tight.lines] == ["rules", "changes"]
+    assert [line.block for line in tight.lines] == ["rules", "rules", "changes"]
+    assert "budget 5000 euros" in tight.lines[1].text
     assert tight.truncated
     assert tight.left_out == []
+
+
+@pytest.mark.parametrize(
+    "question", [QUESTION, "How did the budget of Apollo change?", "阿波罗的预算是多少？", "预算是怎么变的？"]
+)
+@pytest.mark.parametrize("count", [HashingEmbedder().count_tokens, lambda text: -(-len(text.encode()) // 3), len])
+def test_what_holds_now_comes_before_how_it_came_to_be(lists: Lists, question: str, count: Callable[[str], int]) -> None:
+    lists.entries[ME] = [event("e", "Apollo: budget 3000 euros → 4000 euros", MAY_10, lists.form_views[0].form_id, "budget")]
+    seen: list[tuple[bool, bool]] = []
+    for budget in [*range(1, 200), *range(200, 500, 10)]:
+        found = recall_over(lists).context([ME], question, budget=budget, now=NOW, count_tokens=count)
+        history = any(line.block == "changes" and line.slot == "budget" for line in found.lines)
+        now = any(line.block in ("rules", "facts") and line.slot == "budget" for line in found.lines)
+        assert now or not history, (budget, found.text)
+        seen.append((now, history))
+    assert (True, True) in seen
+    assert (True, False) in seen
 
 
 def test_a_rule_without_room_is_named(lists: Lists) -> None:

@@ -176,3 +176,14 @@ def test_the_budget_holds_rules_come_first_and_every_line_is_known_again(
         assert "\n" not in line.text
     assert told(story, question, budget, count)[0] == context
     assert set(context.ids) == {line.id for line in context.lines if line.id}
+
+
+@settings(max_examples=12, deadline=None)
+@given(STORIES, QUESTIONS, st.sampled_from([BY_WORDS, BY_LETTERS, BY_TRIPLES]))
+def test_no_history_of_a_slot_without_what_holds_there_now(story: Story, question: str, count: Callable[[str], int]) -> None:
+    for budget in range(1, 200):
+        context, _, facts = told(story, question, budget, count)
+        now = {(line.form_id, line.slot) for line in context.lines if line.block in ("rules", "facts")}
+        for line in context.lines:
+            if line.block == "changes" and line.form_id and facts.by_id[line.form_id].status != "retired":
+                assert (line.form_id, line.slot) in now, (budget, context.text)

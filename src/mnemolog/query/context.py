@@ -1,6 +1,7 @@
 """Context: memory as prompt text, never longer than its budget. Rules and profile come first and do not depend on the question,
 then what holds of what is asked and how it came to be, what was said last; where room is short rules stay longest, then recent
-decisions. Each line knows its sources, an old or unsure one says so, and nothing in it can end the block before its end."""
+decisions, with what holds now in front of each. Each line knows its sources, an old or unsure one says so, and nothing in it
+can end the block before its end."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from .hits import Hit
 from .lines import ContextLine
 from .page import Page
 from .sheets import Item, Sheet, sheet_of
-from .statements import Voice, changes, open_questions, standing
+from .statements import Told, Voice, changes, open_questions, standing
 from .trace import Trace
 from .understand import Question
 
@@ -104,22 +105,26 @@ def assemble(
         page.take(_bearing(question, rules))
     told = _tell(page, profile)
     recent = history[len(history) - _RECENT_CHANGES if len(history) > _RECENT_CHANGES else 0 :]
-    shown = {line.id for line in (*told, *rules)}
-    needed, beside = _facts(question, sheets, wanted, frozenset(forms), shown, voice)
-    _make_room(page, told, [*recent[::-1], *needed[:_FIRST_FACTS]])
+    in_front = [*told, *rules]
+    needed, beside = _facts(question, sheets, wanted, frozenset(forms), {line.id for line in in_front}, voice)
+    lines_now = _Now([*in_front, *needed, *beside], voice)
+    changed = [step for change in recent[::-1] for step in lines_now.steps(change)]
+    _make_room(page, told, [*changed, *([line] for line in needed[:_FIRST_FACTS])])
     unsure = int(budget * _UNSURE_SHARE)
     page.take(needed[_FIRST_FACTS:])
     page.take([line for line in said[:_FIRST_EXCERPTS] if line.confidence == 1])
     page.take([line for line in said[:_FIRST_EXCERPTS] if line.confidence < 1], unsure)
     page.take(asked)
     page.take(beside, int(budget * _BESIDE_SHARE))
-    page.take(history[: len(history) - len(recent)][::-1])
+    for change in history[: len(history) - len(recent)][::-1]:
+        page.take_all(lines_now.steps(change)[-1])
     page.take([line for line in said[_FIRST_EXCERPTS:] if line.confidence == 1])
     page.take([line for line in said[_FIRST_EXCERPTS:] if line.confidence < 1], unsure // 2)
 
     also = {line.id for line in (*needed, *beside)}
-    candidates = [*rules, *(line for _, line in profile if line.id not in also), *needed, *history, *_by_time(said), *asked]
-    text, lines, tokens = page.finish([*candidates, *beside])
+    candidates = [*rules, *(line for _, line in profile if line.id not in also), *needed]
+    candidates += [*(change.line for change in history), *_by_time(said), *asked]
+    text, lines, tokens = page.finish([*candidates, *beside, *lines_now.made])
     kept = {id(line) for line in lines}
     return Context(
         text=text,
@@ -176,14 +181,40 @@ def _tell(page: Page, profile: Sequence[tuple[float, ContextLine]]) -> list[Cont
     return [line for line in by_worth if id(line) not in passed]
 
 
-def _make_room(page: Page, told: list[ContextLine], lines: Sequence[ContextLine]) -> None:
-    """Takes lines for which the profile gives way, what matters least of it first. Only where room is this short does it depend
-    on what is asked."""
+class _Now:
+    """The lines of what holds now, each memory's being one and the same wherever it is asked for."""
+
+    def __init__(self, lines: Sequence[ContextLine], voice: Voice) -> None:
+        self._by_id = {line.id: line for line in reversed(lines)}
+        self._voice = voice
+        self.made: list[ContextLine] = []
+        """Those that were not among the lines."""
+
+    def steps(self, change: Told) -> list[list[ContextLine]]:
+        """What is taken for a change, in this order: what holds now there, then the change with it."""
+        now: list[ContextLine] = []
+        for line in standing(change.now, "facts", self._voice):
+            if line.id not in self._by_id:
+                self._by_id[line.id] = line
+                self.made.append(line)
+            now.append(self._by_id[line.id])
+        return [now, [*now, change.line]] if now else [[change.line]]
+
+
+def _make_room(page: Page, told: list[ContextLine], steps: Sequence[Sequence[ContextLine]]) -> None:
+    """Takes lines, each step's together or not at all, for which the profile gives way, what matters least of it first; what a
+    step holds does not. Only where room is this short does it depend on what is asked."""
     given_up: list[ContextLine] = []
-    for line in lines:
-        while page.take([line]) and told:
-            given_up.append(told.pop())
+    for step in steps:
+        held = {id(line) for line in step}
+        spare = [line for line in told if id(line) not in held]
+        taken = page.take_all(step)
+        while spare and not taken:
+            given_up.append(spare.pop())
             page.drop(given_up[-1])
+            taken = page.take_all(step)
+        gone = {id(line) for line in given_up} | (held if taken else set())
+        told = [line for line in told if id(line) not in gone]
     page.take(given_up[::-1])
 
 

@@ -29,10 +29,12 @@ class Page:
 
     def take(self, lines: Sequence[ContextLine], most: int | None = None) -> list[ContextLine]:
         """Takes the lines that fit, of `most` tokens together where that is given; returns those that did not. A line that
-        does not fit is passed over: a shorter one may still."""
+        does not fit is passed over: a shorter one may still. One that is there already stays."""
         low = self._spent
         passed: list[ContextLine] = []
         for line in lines:
+            if id(line) in self._costs:
+                continue
             cost = self._count(f"{line.text}\n")
             heading = 0 if line.block in self._headings else self._count(f"{WORDS[self._lang][line.block]}\n")
             after = self._spent + cost + heading
@@ -44,6 +46,16 @@ class Page:
             self._costs[id(line)] = cost
             self._lines.append(line)
         return passed
+
+    def take_all(self, lines: Sequence[ContextLine]) -> bool:
+        """Takes these lines, or none of them where not all fit; says whether they are there."""
+        fresh = [line for line in lines if id(line) not in self._costs]
+        passed = {id(line) for line in self.take(fresh)}
+        if passed:
+            for line in fresh:
+                if id(line) not in passed:
+                    self.drop(line)
+        return not passed
 
     def drop(self, line: ContextLine) -> None:
         """Gives up a line that was taken."""

@@ -32,6 +32,7 @@ class Sheet:
         self.outdated = Outdated(facts, registry)
         self.items: list[tuple[float, Item]] = []
         """(importance, item) of all that stands, by Form and slot."""
+        self._standing: dict[tuple[str, str], list[Item]] = {}
         self._private: set[int] = set()
         self.rules: list[Item] = []
         """Standing orders that are in force, oldest first, so that a new one changes nothing in front of it."""
@@ -53,6 +54,8 @@ class Sheet:
                 known = declared.slots.get(slot.slot) if declared is not None else None
                 worth = known.importance if known is not None else 0.0
                 self.items.append((worth, (form, slot)))
+                if slot.status != "scheduled":
+                    self._standing.setdefault((form.form_id, slot.slot), []).append((form, slot))
                 if known is not None and known.sensitive:
                     self._private.add(id(slot))
                 if kind == "rule" and slot.status != "scheduled":
@@ -83,6 +86,10 @@ class Sheet:
     def is_private(self, item: Item) -> bool:
         """Whether it is told only where it is asked for."""
         return id(item[1]) in self._private
+
+    def standing_in(self, form_id: str, slot: str) -> list[Item]:
+        """What holds now in a slot: nothing, its value, or its elements."""
+        return self._standing.get((form_id, slot), [])
 
     def history_of(self, form_id: str, slot: str) -> list[VersionView]:
         """The versions of a slot, in order of validity."""

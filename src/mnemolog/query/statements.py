@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from ..processors.core.text import terms
 from ..schemas.observations import Evidence
@@ -20,7 +21,7 @@ from .stale import is_over
 from .understand import Question
 from .wording import WORDS, category, day, filled, form_name, noted, slot_label, slot_line, value_text
 
-__all__ = ["Voice", "changes", "open_questions", "standing"]
+__all__ = ["Told", "Voice", "changes", "open_questions", "standing"]
 
 _SURE = 0.6
 """Below this a value is marked as not certain."""
@@ -81,12 +82,17 @@ def _standing_line(form: FormView, slot: SlotView, block: Block, voice: Voice) -
     )
 
 
-def changes(
-    sheets: Sequence[Sheet], wanted: Collection[tuple[str, str]], events: Sequence[Hit], voice: Voice
-) -> list[ContextLine]:
+class Told(NamedTuple):
+    """A line of how something came to be, and what holds now where it happened: without that it misleads."""
+
+    line: ContextLine
+    now: list[Item]
+
+
+def changes(sheets: Sequence[Sheet], wanted: Collection[tuple[str, str]], events: Sequence[Hit], voice: Voice) -> list[Told]:
     """What replaced what, when and why, of the slots asked for, and what happened in the time asked about; oldest first."""
     # Only those that are told are put into words: a slot may have changed thousands of times.
-    found: list[tuple[str, Callable[[], ContextLine]]] = []
+    found: list[tuple[str, Callable[[], Told]]] = []
     told: set[tuple[str, str, str]] = set()
     for sheet in sheets:
         for version in sheet.facts.histories_of(wanted):
@@ -95,14 +101,27 @@ def changes(
                 continue
             if events:
                 told.update((version.form_id, version.slot, piece.turn_id) for piece in version.evidence)
-            found.append((version.valid_from, partial(_change_line, form, version, sheet, voice)))
+            found.append((version.valid_from, partial(_change, form, version, sheet, voice)))
     found += [
-        (hit.occurred_at, partial(_event_line, hit, sheets, voice))
+        (hit.occurred_at, partial(_event, hit, sheets, voice))
         for hit in events
         if not any((hit.form_id, hit.slot, one) in told for one in hit.event_ids)
     ]
     found.sort(key=lambda one: one[0])
-    return [line() for _, line in found[-_MAX_CHANGES:]]
+    return [told_() for _, told_ in found[-_MAX_CHANGES:]]
+
+
+def _change(form: FormView, version: VersionView, sheet: Sheet, voice: Voice) -> Told:
+    now = [item for item in sheet.standing_in(form.form_id, version.slot) if item[1].element == version.element]
+    return Told(_change_line(form, version, sheet, voice), now)
+
+
+def _event(hit: Hit, sheets: Sequence[Sheet], voice: Voice) -> Told:
+    line = _event_line(hit, sheets, voice)
+    now = [item for sheet in sheets for item in sheet.standing_in(hit.form_id, hit.slot) if hit.form_id in sheet.facts.by_id]
+    # Of which of several elements it tells, it does not say; and one that ends in what holds now says that itself.
+    alone = len(now) == 1 and value_text(now[0][1].value) not in hit.text.rpartition("→")[2]
+    return Told(line, now if alone else [])
 
 
 def _is_change(version: VersionView, sheet: Sheet) -> bool:
