@@ -97,6 +97,25 @@ def test_a_value_said_twice_stays_without_the_hidden_quote(store: Store, told: W
     assert store.edges(SCOPE) == store.pending(SCOPE) == []
 
 
+def test_what_ended_a_value_by_hand_goes_with_it_and_what_ended_it_in_words_stays(store: Store) -> None:
+    """e1 empties the slot by hand and sets another element by hand; e3 says itself that it is not Bern any more."""
+    told = Writer()
+    told.add(created(), slot(1, "Rome", element="Rome", evidence=[quote("e0", "secret Rome")]), content="secret Rome")
+    told.add(
+        slot(2, "Rome", "retired", "corrected", element="Rome", supersedes=1),
+        slot(3, "Oslo", reason="corrected", element="Oslo", before=text("Rome")),
+    )
+    told.add(slot(4, "Bern", element="Bern", evidence=[quote("e2", "Bern")]), content="Bern")
+    told.add(slot(5, "Bern", "retired", "removed", element="Bern", supersedes=4, evidence=[quote("e3", "not Bern")]))
+    project(Projector(store), told.items)
+    retract(store, told, target="turn", target_id="e0")
+    assert [(row.version, row.before) for row in store.history(SCOPE)] == [(4, None), (5, None), (3, None)]
+    assert [standing.value.data for standing in store.forms(SCOPE)[0].slots] == ["Oslo"]
+    assert "Rome" not in stored_text(store, "versions", "evidence", "timeline", "turns")
+    retract(store, told, target="turn", target_id="e2")
+    assert [(row.version, row.value) for row in store.history(SCOPE)] == [(5, text("Bern")), (3, text("Oslo"))]
+
+
 def test_when_the_current_value_is_hidden_the_slot_is_empty(store: Store, told: Writer) -> None:
     retract(store, told, target="turn", target_id="e1")
     retract(store, told, target="turn", target_id="e2")
