@@ -91,6 +91,7 @@ class AsyncMemory:
     rebuild = _threaded(Memory.rebuild)
     rollback = _threaded(Memory.rollback)
     rebuild_vectors = _threaded(Memory.rebuild_vectors)
+    drop_old_vectors = _threaded(Memory.drop_old_vectors)
     versions = _threaded(Memory.versions)
     fall_back = _threaded(Memory.fall_back)
     drop_version = _threaded(Memory.drop_version)

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Literal
 from .adapters.logs.folder import Folder, ProcessorLock, check_database, check_there, open_folder
 from .adapters.logs.memory import MemoryLog
 from .adapters.logs.sqlite import SqliteLog
-from .face.finding import Finding, IndexReport
+from .face.finding import Finding
 from .face.operations import FolderLog, Operation, Standing, folder_operation, folder_standing
-from .face.ports import Part, Written
+from .face.ports import Part, VectorKeeping, Written
 from .processors.core.policy import Policy
 from .processors.core.ports import Embedder, EventLog, Extractor
 from .processors.embedded import Engine
@@ -330,9 +330,9 @@ class Home:
             raise Busy("another process owns this folder and keeps it current: close it there, then try again")
         return self._engine.paused()
 
-    def rebuild_vectors(self, embedder: Embedder | None, watch: Callable[[int, int], None] | None) -> IndexReport:
+    def vector_keeping(self) -> VectorKeeping:
         self.paused()  # raises Busy for whoever does not own the folder; nothing has to stand still
-        return self.finding.rebuild(embedder, watch)
+        return self.finding
 
     def stats(self, scope: str | None) -> dict[str, int]:
         """Counts of the read models; of the whole folder also the ends of the topics and what waits."""

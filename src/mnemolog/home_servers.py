@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from .face.inbox import Awaited, Inbox
-from .face.indexes import IndexReport
 from .face.operations import Operation, Standing, partitions_standing
 from .face.partitions import PartitionFinding
-from .face.ports import Part, Written
+from .face.ports import Part, VectorKeeping, Written
+from .face.server_vectors import ServerVectors
 from .processors.core.policy import Policy
 from .processors.core.ports import Embedder
 from .processors.pipeline.inputs import is_scope
@@ -87,8 +87,7 @@ class ServerHome:
         self._pid = os.getpid()
         self._end = weakref.finalize(self, _end, os.getpid(), self._finding, self._installation)
         try:
-            for partition in self._partitions():
-                self._finding.check(partition)
+            self._finding.check()
         except BaseException:
             self.close()
             raise
@@ -345,8 +344,8 @@ class ServerHome:
         """The workers go on: this process writes nothing to the read models."""
         return nullcontext()
 
-    def rebuild_vectors(self, embedder: Embedder | None, watch: Callable[[int, int], None] | None) -> IndexReport:
-        raise InvalidInput("vectors", "are kept by the project worker", "start it once with --replace-vectors")
+    def vector_keeping(self) -> VectorKeeping:
+        return ServerVectors(self._installation, self._finding)
 
     def stats(self, scope: str | None) -> dict[str, int]:
         """As of a folder; the ends of the topics are sums over the partitions."""

@@ -305,6 +305,7 @@ def _about_all(reader: Reader) -> Iterator[object]:
     yield from _refused(reader.memory.verify)
     yield from _refused(reader.memory.rebuild)
     yield from _refused(reader.memory.rebuild_vectors)
+    yield from _refused(reader.memory.drop_old_vectors)
     yield from _refused(reader.memory.versions)
     yield from _refused(lambda: reader.memory.fall_back(1))
     yield from _refused(lambda: reader.memory.drop_version(1))
@@ -371,6 +372,7 @@ PATHS: dict[str, tuple[Path, tuple[str, ...]]] = {
             "verify",
             "rebuild",
             "rebuild_vectors",
+            "drop_old_vectors",
             "versions",
             "fall_back",
             "drop_version",

@@ -11,9 +11,10 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
 from mnemolog.processors.core.extract import OfflineExtractor
-from mnemolog.processors.core.ports import Embedder, Extractor
+from mnemolog.processors.core.ports import Extractor
 from mnemolog.processors.pipeline.core import Core
 from mnemolog.processors.pipeline.installation import Installation
+from mnemolog.processors.pipeline.live_vectors import Chosen
 from mnemolog.processors.pipeline.worker import KINDS, core_of
 from mnemolog.schemas.errors import Closed, ModelUnavailable, Unavailable
 from mnemolog.settings import Servers
@@ -33,9 +34,10 @@ class Running:
         *,
         stages: Collection[str] = KINDS,
         extractor: Extractor | None = None,
-        embedder: Embedder | None = None,
+        embedder: Chosen = None,
     ) -> None:
-        self._installation, self._embedder = installation, embedder
+        self._installation = installation
+        self._embedder: Chosen = embedder
         self._extractor = OfflineExtractor(installation.registry) if extractor is None else extractor
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -83,9 +85,7 @@ class Running:
 
 
 @contextmanager
-def running(
-    servers: Servers, *, extractor: Extractor | None = None, embedder: Embedder | None = None
-) -> Iterator[Installation]:
+def running(servers: Servers, *, extractor: Extractor | None = None, embedder: Chosen = None) -> Iterator[Installation]:
     """An installation of its own with all stages running."""
     installation = Installation(servers)
     try:

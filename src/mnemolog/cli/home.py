@@ -8,16 +8,28 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from ..adapters.embedders import EMBEDDERS, embedder_named
 from ..schemas.errors import InvalidInput, NotFound, NotOurs
 from .terminal import argument, path_of
 
 if TYPE_CHECKING:
     from ..memory import Memory
+    from ..processors.core.ports import Embedder
     from ..settings import Servers
 
-__all__ = ["default_home", "form_types_of", "home_of", "one_of", "opened", "servers_of", "subject_of", "tenant_of"]
+__all__ = [
+    "default_home",
+    "form_types_of",
+    "home_of",
+    "named_embedder",
+    "one_of",
+    "opened",
+    "servers_of",
+    "subject_of",
+    "tenant_of",
+]
 
 _SHORTEST = 4
 
@@ -85,13 +97,15 @@ def form_types_of(args: argparse.Namespace) -> list[Path]:
 
 
 @contextmanager
-def opened(args: argparse.Namespace, *, make: bool = False) -> Iterator[Memory]:
-    """The Memory of the command's folder, or on its servers. Only commands that write make a folder that is not there."""
+def opened(args: argparse.Namespace, *, make: bool = False, asks: bool = True) -> Iterator[Memory]:
+    """The Memory of the command's folder, or on its servers. Only commands that write make a folder that is not there. asks:
+    whether questions are to be asked, for which servers must have vectors of an embedder that comes along."""
     servers = servers_of(args)
     if servers is not None:
         from ..memory import Memory
 
-        with Memory(None, tenant_of(args), servers=servers, form_types=form_types_of(args)) as memory:
+        embedder: Literal[False] | None = None if asks else False
+        with Memory(None, tenant_of(args), servers=servers, embedder=embedder, form_types=form_types_of(args)) as memory:
             yield memory
         return
     path = home_of(args)
@@ -102,6 +116,14 @@ def opened(args: argparse.Namespace, *, make: bool = False) -> Iterator[Memory]:
 
     with Memory(path, tenant_of(args), form_types=form_types_of(args)) as memory:
         yield memory
+
+
+def named_embedder(name: str) -> Embedder:
+    """The embedder that --embedder names. Raises InvalidInput where none that comes along has the name."""
+    found = embedder_named(name)
+    if found is None:
+        raise InvalidInput("--embedder", f"{name!r} does not come along", f"one of {', '.join(EMBEDDERS)}")
+    return found
 
 
 def one_of(what: str, given: str, ids: Sequence[str], hint: str) -> str:

@@ -7,11 +7,11 @@ import argparse
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from ..adapters.embedders import EMBEDDERS, embedder_named
+from ..adapters.embedders import EMBEDDERS
 from ..schemas.errors import InvalidInput
 from . import show
 from .codes import Exit
-from .home import opened
+from .home import named_embedder, opened
 from .output import Output
 from .terminal import Progress
 
@@ -40,6 +40,9 @@ def add_rebuilding(made: Mapping[str, argparse.ArgumentParser]) -> None:
     )
     parser.add_argument(
         "--embedder", metavar="NAME", help=f"vectors: of this one from now on: {', '.join(EMBEDDERS)} (default: as now)"
+    )
+    parser.add_argument(
+        "--drop-old", action="store_true", help="vectors: make none, but drop those of embedders that are out of use"
     )
     parser.add_argument(
         "--restart", action="store_true", help="begin anew, also where a rebuild that was ended can be gone on with"
@@ -76,6 +79,10 @@ def rebuild(args: argparse.Namespace) -> int:
         return _vectors(args)
     if args.embedder is not None:
         raise InvalidInput("--embedder", "goes with vectors", "mnemolog rebuild vectors --embedder NAME")
+    if args.drop_old:
+        raise InvalidInput(
+            "--drop-old", "goes with vectors", "mnemolog rebuild vectors --drop-old, or `mnemolog versions drop`"
+        )
     out, bar = Output(json=args.json), Bar("rebuild")
     with opened(args) as memory:
         try:
@@ -92,11 +99,18 @@ def rebuild(args: argparse.Namespace) -> int:
 def _vectors(args: argparse.Namespace) -> int:
     if args.restart or args.keep != 1:
         raise InvalidInput("--restart" if args.restart else "--keep", "goes with read-models", "an old index is not kept")
-    embedder = None if args.embedder is None else embedder_named(args.embedder)
-    if args.embedder is not None and embedder is None:
-        raise InvalidInput("--embedder", f"{args.embedder!r} does not come along", f"one of {', '.join(EMBEDDERS)}")
+    if args.drop_old and args.embedder is not None:
+        raise InvalidInput(
+            "--drop-old", "and --embedder are two steps", "drop the old ones once the new one has answered a while"
+        )
+    embedder = None if args.embedder is None else named_embedder(args.embedder)
     out, progress = Output(json=args.json), Progress("vectors", total=1000)
-    with opened(args) as memory:
+    with opened(args, asks=False) as memory:
+        if args.drop_old:
+            gone = memory.drop_old_vectors()
+            out.value({"dropped": gone})
+            out.line(f"dropped the vectors of {', '.join(gone)}" if gone else "there are none of embedders that are out of use")
+            return Exit.OK
         memory.process()
         try:
             report = memory.rebuild_vectors(
@@ -106,6 +120,8 @@ def _vectors(args: argparse.Namespace) -> int:
             progress.close()
     out.value(report)
     out.lines(show.report(report))
+    if not args.json and report.replaced not in ("", report.embedder):
+        out.note(f"the vectors of {report.replaced} are kept: mnemolog rebuild vectors --drop-old")
     return Exit.OK
 
 

@@ -9,13 +9,16 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
+from ..adapters.embedders import EMBEDDERS
 from ..schemas.errors import InvalidInput
 from .codes import Exit
+from .home import named_embedder
 from .numbers import at_least_zero
 
 if TYPE_CHECKING:
-    from ..processors.core.ports import Embedder, Extractor
+    from ..processors.core.ports import Extractor
     from ..processors.pipeline.installation import Installation
+    from ..processors.pipeline.live_vectors import Chosen
     from ..schemas.registry import Registry
 
 __all__ = ["add_options", "worker"]
@@ -30,7 +33,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", choices=KINDS, help="which work; all: everything in one process")
     parser.add_argument("--no-vectors", action="store_true", help="project: compute no vectors")
     parser.add_argument(
-        "--replace-vectors", action="store_true", help="project: let the embedder take the place of another one"
+        "--embedder",
+        metavar="NAME",
+        help=f"project: compute vectors of this one, {' or '.join(EMBEDDERS)} (default: of the one that answers, also after "
+        "another one has taken its place)",
     )
     parser.add_argument(
         "--model", metavar="NAME", help="extract: a model behind an OpenAI-compatible server, instead of offline"
@@ -61,14 +67,13 @@ def worker(args: argparse.Namespace) -> int:
     installation = Installation(servers)
     work: Worker | None = None
     try:
-        embedder = _embedder() if "project" in kinds and not args.no_vectors else None
+        embedder = _embedder(args) if "project" in kinds else None
         work = Worker(
             installation,
             kinds,
             _extractor(args, installation.registry),
             embedder,
             grace=args.grace,
-            replace_vectors=args.replace_vectors,
         )
         ended = work.run(lambda: _say(f"{', '.join(kinds)}: ready"))
     finally:
@@ -107,10 +112,12 @@ def _extractor(args: argparse.Namespace, registry: Registry) -> Extractor:
     return OfflineExtractor(registry)
 
 
-def _embedder() -> Embedder:
-    from ..adapters.embedders.use import UseEmbedder
-
-    return UseEmbedder()
+def _embedder(args: argparse.Namespace) -> Chosen:
+    if args.no_vectors:
+        if args.embedder is not None:
+            raise InvalidInput("--embedder", "and --no-vectors contradict each other", "give one of them")
+        return None
+    return "live" if args.embedder is None else named_embedder(args.embedder)
 
 
 def _say(text: str) -> None:

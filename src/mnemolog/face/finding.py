@@ -7,26 +7,26 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ..adapters.logs.folder import Folder
 from ..processors.core.ports import Embedder, EventLog, VectorStore
 from ..projections.live import LiveReader
 from ..projections.store import Store
 from ..projections.vectors import TURN, VectorIndexer, read_points
+from ..projections.vectors_check import check_whole, points_in
 from ..replay.versions import one_at_a_time
 from ..schemas.access import Sight
 from ..schemas.errors import Closed, FolderError, InvalidInput
 from ..schemas.registry import Registry
+from .counting import Counting
 from .indexes import Indexes, IndexReport
 from .seen_recalls import SeenRecalls
 
 if TYPE_CHECKING:
+    from ..adapters.vectors.edge import EdgeVectors
     from ..query.recall import Recall
 
 __all__ = ["Finding", "IndexReport"]
@@ -44,23 +44,6 @@ with the process is filled again from the vectors in the database."""
 
 Watch = Callable[[int, int], None]
 """Told the dynamics offset below which every turn has its vector, and the one to reach."""
-
-
-class Counting:
-    """An embedder that counts what it computes."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-        self.name, self.dim, self.computed = embedder.name, embedder.dim, 0
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As the embedder behind it."""
-        self.computed += len(texts)
-        return self._embedder.embed(texts)
-
-    def count_tokens(self, text: str) -> int:
-        """As the embedder behind it."""
-        return self._embedder.count_tokens(text)
 
 
 class _Made(NamedTuple):
@@ -176,9 +159,11 @@ class Finding:
                     turns += done
                     if watch is not None:
                         watch(indexer.next_offset, last)
+                checked, below = self._checked(vectors, indexer, 0), indexer.next_offset
                 with self._index_lock, self._lock:
                     while done := indexer.step():
                         turns += done
+                    checked += self._checked(vectors, indexer, below)
                     self._store.set_index(number)
                     self._left.append(self._made)
                     self._made, self._embedder = self._ready(wanted, vectors), wanted
@@ -191,9 +176,27 @@ class Finding:
             replaced=replaced,
             turns=turns,
             computed=counting.computed,
+            checked=checked,
             resumed=resumed,
             seconds=time.monotonic() - began,
         )
+
+    def drop_old(self) -> list[str]:
+        """Drops the cached vectors of other embedders than the one that answers; for the owner. Those of an index that is half
+        filled stay."""
+        embedder = self.embedder()
+        if self._indexes is None or embedder is None:
+            raise InvalidInput("vectors", "are kept in no index here", "open a folder, with an embedder")
+        with one_at_a_time(self._store):
+            return self._store.drop_vectors([self._indexes.embedder() or embedder.name, *self._indexes.begun()])
+
+    def _checked(self, vectors: EdgeVectors, indexer: VectorIndexer, start: int) -> int:
+        """Looks up every turn in an index that was filled; returns how many. What is missing is where the next run begins."""
+        checked = check_whole(self._store, points_in(vectors.holds), indexer.next_offset, start)
+        if checked.missing:
+            vectors.flush(checked.first)
+        checked.refuse("the new index")
+        return checked.turns
 
     def _ready(self, embedder: Embedder, vectors: VectorStore) -> _Made:
         """What answers for the owner with an index that is filled."""

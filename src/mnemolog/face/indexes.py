@@ -26,7 +26,7 @@ class IndexReport(msgspec.Struct, frozen=True, kw_only=True):
     """What making a vector index anew did."""
 
     index: int
-    """The number of the index that answers now."""
+    """The number of the index that answers now; 0 on servers, where the vectors lie by the name of their embedder."""
     embedder: str
     replaced: str
     """The embedder of the index before; empty where there was none."""
@@ -34,6 +34,8 @@ class IndexReport(msgspec.Struct, frozen=True, kw_only=True):
     """Turns that have their vector in it, those of an earlier run that was ended not counted."""
     computed: int
     """Vectors that were not in the cache, and were computed."""
+    checked: int
+    """Turns that were looked up in it, and found, before it took its place."""
     resumed: bool
     """An earlier run had begun to fill it."""
     seconds: float
@@ -76,6 +78,11 @@ class Indexes:
                 return number, True
             shutil.rmtree(self.path(number), ignore_errors=True)
         return active + 1, False
+
+    def begun(self) -> list[str]:
+        """The embedders of the indexes that are not filled yet."""
+        named = [embedder_in(self.path(number)) for number in self._numbers() if number > self.active()]
+        return [name for name in named if name]
 
     def tidy(self) -> None:
         """Removes those that are out of use: caches, from which nothing is lost."""

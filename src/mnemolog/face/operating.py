@@ -47,6 +47,8 @@ class Operating(Face):
         if not 0 <= keep <= MOST_KEPT:
             raise InvalidInput("keep", f"is {keep}", f"say how many versions are to stay, 0 to {MOST_KEPT}")
         parts = self._operated()
+        for _, store, _ in parts:
+            store.make_missing_tables()
         if self._home.parts()[0].state is None:
             self._home.catch_up(None)  # on servers the workers do, and what comes in never ends
         with one_at_a_time(parts[0][1]):
@@ -60,11 +62,18 @@ class Operating(Face):
 
         embedder: the one whose vectors it is to hold (default: the one that this memory uses); from then on questions are
         embedded with it. The two are never mixed: until the switch the old index answers, and a memory that is opened with
-        another embedder than the index names is refused. watch is told the offset that it has come to, and the one to reach.
-        A run that was ended is gone on with. Raises Busy where another process owns the folder; InvalidInput for a memory that
-        is not in a folder: on servers the project worker keeps the vectors.
+        another embedder than the index names is refused. watch is told the offset that it has come to, and the one to reach (on
+        servers sums over the partitions). A run that was ended is gone on with.
+
+        Raises Busy where another process owns the folder or makes vectors anew; LogError where a turn has no vector at the end:
+        the old index stays, and the next run fills it; InvalidInput for a memory that is neither in a folder nor on servers.
         """
-        return self._home.rebuild_vectors(embedder, watch)
+        return self._home.vector_keeping().rebuild(embedder, watch)
+
+    def drop_old_vectors(self) -> list[str]:
+        """Drops the cached vectors of embedders that are out of use, and returns their names. Whoever goes back to one of them
+        computes its vectors again. Kept are those that answer and those that a run that was ended has begun. Raises Busy."""
+        return self._home.vector_keeping().drop_old()
 
     def versions(self) -> list[VersionView]:
         """The versions of the read models that are there, by number and part: the one that answers, those that are kept, and

@@ -12,18 +12,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import sqlalchemy as sa
-
 from ..processors.core.ports import Embedder, VectorStore
-from ..processors.pipeline.indexing import VECTORS, qdrant_of
+from ..processors.pipeline.indexing import LOOK_SECONDS, qdrant_of
 from ..processors.pipeline.installation import Installation, Partition
+from ..processors.pipeline.live_vectors import Embedders, LiveVectors, Named
 from ..projections.live import LiveReader
 from ..projections.store import Store
-from ..projections.tables import store_meta
 from ..projections.vectors import TURN, VectorIndexer, read_points
 from ..schemas.access import Sight
 from ..schemas.codec import sha256_hex
-from ..schemas.errors import Busy, Closed, EmbedderMismatch, NotOurs
+from ..schemas.errors import Busy, Closed, NotOurs
 from .seen_recalls import SeenRecalls
 
 if TYPE_CHECKING:
@@ -54,35 +52,38 @@ def cache_folder() -> Path:
 
 
 class PartitionFinding:
-    """Recall over the partitions of an installation. Thread-safe. Raises EmbedderMismatch where the vectors are all of another
-    embedder than the one that questions would be embedded with."""
+    """Recall over the partitions of an installation. Thread-safe.
+
+    Every call may raise EmbedderMismatch where the vectors that answer are of another embedder than the one that questions
+    would be embedded with. Who was given none follows: after a switch questions are embedded with the one that answers by then.
+    """
 
     def __init__(self, installation: Installation, embedder: Embedder | Literal[False] | None) -> None:
         self._installation = installation
-        self._embedder: Embedder | None = None
-        if embedder is None:
-            from ..adapters.embedders.use import UseEmbedder
-
-            embedder = UseEmbedder()
-        if not isinstance(embedder, bool):
-            self._embedder = embedder
+        self._embedders = None if isinstance(embedder, bool) else Embedders("live" if embedder is None else embedder)
+        self._named = LiveVectors(installation)
         self._lock = threading.RLock()
+        self._embedder: Embedder | None = None
+        self._look_at = 0.0
         self._made: dict[int, _Made] = {}
+        self._left: list[_Made] = []
         self._closed = False
 
-    def check(self, partition: Partition) -> None:
+    def check(self) -> None:
         """Raises EmbedderMismatch where no question would ever find a vector here."""
-        if self._embedder is None or self._installation.servers.qdrant:
-            return  # a collection says itself whose vectors it holds, when it is opened
-        with partition.store.reading() as (connection, _):
-            named = sa.select(store_meta.c.name).where(store_meta.c.name.startswith(VECTORS, autoescape=True))
-            names = sorted(name.removeprefix(VECTORS) for name in connection.execute(named).scalars())
-        if names and self._embedder.name not in names:
-            raise EmbedderMismatch(
-                f"the vectors of partition {partition.number} are of {', '.join(map(repr, names))}, but questions would be "
-                f"embedded with {self._embedder.name!r}: use the embedder that the project worker uses, or start that one with "
-                "this one and --replace-vectors"
-            )
+        self._current()
+
+    def embedder_for(self, name: str) -> Embedder | None:
+        """The one of a name where this process has it, else the one that it would use; None where there is none."""
+        embedders = self._embedders or Embedders("live")
+        return embedders.given or embedders.named(name or embedders.first())
+
+    def use(self, embedder: Embedder) -> None:
+        """Questions are embedded with that one from now on, where they were embedded at all."""
+        with self._lock:
+            if self._embedders is not None:
+                self._embedders = Embedders(embedder)
+                self._look_at = 0.0
 
     def recall(self, number: int, sight: Sight | None = None) -> Recall:
         """What answers questions about the scopes of a partition; as a sight lets them be answered."""
@@ -103,7 +104,7 @@ class PartitionFinding:
 
     def has_vector(self, number: int, scope: str, offset: int) -> bool:
         """Whether the turn at that dynamics offset is found by its vector, if it is ever to be."""
-        partition, embedder = self._installation.partition(number), self._embedder
+        partition, embedder = self._installation.partition(number), self._current()
         turns = partition.store.turns(scope, offset - 1, 1)
         if embedder is None or not turns or turns[0].offset != offset:
             return True  # no vectors are wanted, or it is no turn, or one that is not shown
@@ -123,23 +124,39 @@ class PartitionFinding:
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            for made in self._made.values():
+            for made in (*self._left, *self._made.values()):
                 if made.vectors is not None:
                     made.vectors.close()
+            self._left.clear()
             self._made.clear()
+
+    def _current(self) -> Embedder | None:
+        """The embedder of questions: the one that answers, looked up now and then. What was made for another one is left to
+        whoever is asking it right now."""
+        with self._lock:
+            if self._embedders is None or (self._embedder is not None and time.monotonic() < self._look_at):
+                return self._embedder
+            named = self._named.named()
+            found = self._embedders.checked(Named(named.live, "")) if named.live else self._embedders.default()
+            if self._embedder is not None and found.name != self._embedder.name:
+                self._left += self._made.values()
+                self._made.clear()
+            self._embedder, self._look_at = found, time.monotonic() + LOOK_SECONDS
+            return found
 
     def _of(self, number: int) -> _Made:
         with self._lock:
             if self._closed:
                 raise Closed("this memory was closed: open it again")
+            embedder = self._current()
             if number not in self._made:
-                self._made[number] = self._make(self._installation.partition(number))
+                self._made[number] = self._make(self._installation.partition(number), embedder)
             return self._made[number]
 
-    def _make(self, partition: Partition) -> _Made:
+    def _make(self, partition: Partition, embedder: Embedder | None) -> _Made:
         from ..query.recall import Recall
 
-        embedder, registry = self._embedder, self._installation.registry
+        registry = self._installation.registry
         vectors: VectorStore | None = None
         follows: VectorIndexer | None = None
 
@@ -149,7 +166,6 @@ class PartitionFinding:
         if embedder is not None and self._installation.servers.qdrant:
             vectors = qdrant_of(self._installation, embedder, partition.number)
         elif embedder is not None:
-            self.check(partition)
             vectors, follows = self._local(partition.store, partition.number, embedder)
         return _Made(recall(None), vectors, follows, threading.Lock(), SeenRecalls(recall))
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .indexes import IndexReport
     from .operations import Operation, Standing
 
-__all__ = ["HomeLike", "Part", "Written"]
+__all__ = ["HomeLike", "Part", "VectorKeeping", "Written"]
 
 
 class Written(NamedTuple):
@@ -42,6 +42,19 @@ class Part(NamedTuple):
     log: EventLog
     store: Store
     state: Store | None
+
+
+class VectorKeeping(Protocol):
+    """The vectors that questions are answered with, as an operator makes them anew."""
+
+    def rebuild(self, embedder: Embedder | None, watch: Callable[[int, int], None] | None) -> IndexReport:
+        """Fills another index beside the one that answers, checks it, and lets it take its place. `watch` is told the dynamics
+        offset that it has come to, and the one to reach."""
+        ...
+
+    def drop_old(self) -> list[str]:
+        """Drops the vectors of embedders that are out of use; returns whose."""
+        ...
 
 
 class HomeLike(Protocol):
@@ -118,9 +131,8 @@ class HomeLike(Protocol):
         machine keeps them current; workers on servers go on."""
         ...
 
-    def rebuild_vectors(self, embedder: Embedder | None, watch: Callable[[int, int], None] | None) -> IndexReport:
-        """Fills another vector index beside the one that answers, and lets it take its place. `watch` is told the dynamics
-        offset that it has come to, and the one to reach."""
+    def vector_keeping(self) -> VectorKeeping:
+        """What makes the vectors anew. Raises Busy where another process of this machine keeps them."""
         ...
 
     def stats(self, scope: str | None) -> dict[str, int]: ...

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..memory import Memory
 from ..processors.core.policy import Policy
-from ..processors.core.ports import Embedder, EventLog
+from ..processors.core.ports import EventLog
 from ..producers.turns import TimeLike
 from ..projections.read_models import ReadModels
 from ..projections.store import Store
@@ -22,13 +22,12 @@ from ..schemas.scope import Scope
 from ..schemas.tokens import InboxToken, parse_token
 from ..schemas.views import RecallView
 from .base import Id, Receipt, Rows
-from .ports import HomeLike, Part, Written
+from .ports import HomeLike, Part, VectorKeeping, Written
 
 if TYPE_CHECKING:
     from ..query.recall import Recall
     from ..replay.seal_make import SealReport
     from ..replay.verify import VerifyReport
-    from .indexes import IndexReport
     from .operations import Operation, Standing
 
 __all__ = ["SeenHome", "SeenMemory"]
@@ -227,8 +226,8 @@ class SeenHome:
     def paused(self) -> AbstractContextManager[object]:
         raise self._whole("operating")
 
-    def rebuild_vectors(self, embedder: Embedder | None, watch: Callable[[int, int], None] | None) -> IndexReport:
-        raise self._whole("rebuild_vectors")
+    def vector_keeping(self) -> VectorKeeping:
+        raise self._whole("vectors")
 
     def stats(self, scope: str | None) -> dict[str, int]:
         if scope is None:

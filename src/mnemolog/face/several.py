@@ -38,10 +38,10 @@ class Several:
         found = [self._recall_of(scope) for scope in scopes]
         if all(recall is found[0] for recall in found):
             return found[0]
-        if self._joined is None:
+        embedder = found[0].embedder
+        if self._joined is None or self._joined.embedder is not embedder:
             from ..query.recall import Recall
 
-            embedder = found[0].embedder
             vectors = None if embedder is None else _Vectors(self._recall_of)
             self._joined = Recall(_Reader(self._recall_of), embedder, vectors, self._registry)
         return self._joined

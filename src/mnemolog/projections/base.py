@@ -347,6 +347,17 @@ class StoreBase:
                 found += [(names[number], key, bytes(blob)) for key, blob in connection.execute(query)]
             return found
 
+    def drop_vectors(self, kept: Sequence[str]) -> list[str]:
+        """Drops the cached vectors of all embedders but those that are kept, a scope at a time, so that no writer waits for all
+        of them; returns whose."""
+        unkept = vectors.c.embedder.not_in(kept)
+        with self.reading() as (connection, _):
+            found = sorted(connection.execute(sa.select(vectors.c.embedder, vectors.c.scope_id).where(unkept).distinct()).all())
+        for embedder, number in found:
+            with self.writing() as (connection, _):
+                connection.execute(sa.delete(vectors).where(vectors.c.embedder == embedder, vectors.c.scope_id == number))
+        return sorted({str(embedder) for embedder, _ in found})
+
     def alone(self, purpose: str) -> AbstractContextManager[None]:
         """On a server: a lock for one process at a time, Busy where another one has it."""
         return self._database.alone(purpose)

@@ -135,6 +135,16 @@ class EdgeVectors:
         found = self._open_shard().query(QueryRequest(limit=limit, query=wanted, filter=within, with_payload=["id"]))
         return [VectorHit(str((point.payload or {})["id"]), float(point.score)) for point in found]
 
+    def holds(self, scope: str, kind: str, point_ids: Sequence[str]) -> set[str]:
+        """Those of the ids that have a point here."""
+        held: set[str] = set()
+        for start in range(0, len(point_ids), _BATCH):
+            keys = {point_key(scope, kind, name): name for name in point_ids[start : start + _BATCH]}
+            with self._mutex:
+                there = self._open_shard().retrieve(list(keys), with_payload=False, with_vector=False)
+            held |= {keys[str(record.id)] for record in there}
+        return held
+
     def flush(self, next_offset: int) -> None:
         """Makes all upserts so far durable, and then `next_offset`."""
         with self._mutex:

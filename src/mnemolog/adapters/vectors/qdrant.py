@@ -5,7 +5,8 @@ acknowledged, in the same collection, so that it is gone when they are."""
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,12 @@ from numpy.typing import NDArray
 from qdrant_client import QdrantClient, models
 
 from ...processors.core.ports import VectorHit
-from ...schemas.codec import NAMESPACE
+from ...schemas.codec import NAMESPACE, sha256_hex
 from ...schemas.errors import Closed, EmbedderMismatch, Misconfigured, Unavailable, UnknownLog
 from .points import Point, check_dim, nearest, newest, point_key, rounded
 from .qdrant_server import NEEDED, address, connect, is_local, told_plainly
 
-__all__ = ["QdrantVectors"]
+__all__ = ["QdrantVectors", "collection_of", "drop_collections", "embedder_of"]
 
 _LAYOUT = 1
 _BATCH = 256
@@ -130,6 +131,17 @@ class QdrantVectors:
 
         with told_plainly(self._client, self._collection):
             return nearest(ask, limit)
+
+    def holds(self, scope: str, kind: str, point_ids: Sequence[str]) -> set[str]:
+        """Those of the ids that have a point here."""
+        client = self._open_client()
+        held: set[str] = set()
+        for start in range(0, len(point_ids), _BATCH):
+            keys = {point_key(scope, kind, name): name for name in point_ids[start : start + _BATCH]}
+            with told_plainly(self._client, self._collection):
+                there = client.retrieve(self._collection, list(keys), with_payload=False, with_vectors=False)
+            held |= {keys[str(record.id)] for record in there}
+        return held
 
     def flush(self, next_offset: int) -> None:
         """Writes `next_offset`: every upsert before it was acknowledged. Raises Closed where the collection was removed since
@@ -255,6 +267,57 @@ class QdrantVectors:
             )
         self._log_id = self._log_id or log_id
         return offset
+
+
+@contextmanager
+def _client_of(server: str | QdrantClient, collection: str) -> Iterator[QdrantClient]:
+    client = connect(server) if isinstance(server, str) else server
+    try:
+        with told_plainly(client, collection):
+            yield client
+    finally:
+        if isinstance(server, str):
+            client.close()
+
+
+def _embedder_in(client: QdrantClient, collection: str) -> str | None:
+    if not client.collection_exists(collection):
+        return None
+    return str(_held(client.get_collection(collection)).get("embedder", ""))
+
+
+def _own_name(base: str, embedder: str) -> str:
+    return f"{base}-{sha256_hex(embedder.encode())[:12]}"
+
+
+def embedder_of(server: str | QdrantClient, collection: str) -> str | None:
+    """Whose vectors a collection holds; None where it is not there, empty where it is not mnemolog's."""
+    with _client_of(server, collection) as client:
+        return _embedder_in(client, collection)
+
+
+def collection_of(server: str | QdrantClient, base: str, embedder: str) -> str:
+    """The collection for an embedder's vectors: `base` for the first one, a name of its own for any other."""
+    own = _own_name(base, embedder)
+    with _client_of(server, base) as client:
+        if client.collection_exists(own) or _embedder_in(client, base) not in (None, "", embedder):
+            return own
+    return base
+
+
+def drop_collections(server: str | QdrantClient, base: str, kept: Sequence[str]) -> list[str]:
+    """Removes the collections of this base that hold vectors of other embedders than those of `kept`; returns whose."""
+    gone: set[str] = set()
+    with _client_of(server, base) as client:
+        for name in sorted(item.name for item in client.get_collections().collections):
+            if name != base and not name.startswith(f"{base}-"):
+                continue
+            embedder = _embedder_in(client, name)
+            # A name that only begins alike is somebody else's, also where mnemolog made it for another prefix.
+            if embedder and embedder not in kept and name in (base, _own_name(base, embedder)):
+                client.delete_collection(name)
+                gone.add(embedder)
+    return sorted(gone)
 
 
 def _held(info: models.CollectionInfo) -> dict[str, Any]:

@@ -1,8 +1,13 @@
 """Where the vectors go that the project worker computes: to a Qdrant server where there is one, else they stay in the database,
-from which whoever answers questions fills an index of its own."""
+from which whoever answers questions fills an index of its own.
+
+Invariant: what is of one embedder lies apart from what is of another, in the database by its name and on the server in a
+collection of its own; a worker fills for the one that answers, whichever that is by now.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -14,42 +19,25 @@ from ...projections.dialect import upsert
 from ...projections.store import Store
 from ...projections.tables import store_meta
 from ...projections.vectors import VectorIndexer
-from ...schemas.errors import EmbedderMismatch, InvalidInput
-from ..core.ports import Embedder, VectorHit
+from ...schemas.errors import InvalidInput
+from ..core.ports import Embedder, VectorHit, VectorStore
 from .installation import Installation, Partition
+from .live_vectors import VECTORS, Embedders, LiveVectors, collection_base
 
 if TYPE_CHECKING:
     from ...adapters.vectors.qdrant import QdrantVectors
 
-__all__ = ["VECTORS", "DatabaseVectors", "indexer_of", "qdrant_of"]
+__all__ = ["LOOK_SECONDS", "DatabaseVectors", "LiveIndexer", "PlaceOnly", "qdrant_of"]
+
+LOOK_SECONDS = 1.0
+"""Between looks at whose vectors answer."""
 
 
-VECTORS = "vectors:"
-"""Before an embedder's name: how far the vectors in the database go, among the facts about the store."""
+class PlaceOnly:
+    """A VectorStore that keeps nothing but a place, in this process: vectors that pass it lie in the database already."""
 
-
-class DatabaseVectors:
-    """A VectorStore that keeps only how far the vectors table goes: the vectors themselves lie there.
-
-    Raises EmbedderMismatch where another embedder filled it; with `replace` this one takes its place (the old vectors stay in
-    the table, and count no more).
-    """
-
-    def __init__(self, store: Store, embedder: str, *, replace: bool = False) -> None:
-        self._store, self._name = store, VECTORS + embedder
-        query = sa.select(store_meta.c.name, store_meta.c.value).where(store_meta.c.name.startswith(VECTORS, autoescape=True))
-        with store.reading() as (connection, _):
-            noted = {str(name): int(value) for name, value in connection.execute(query)}
-        self._next = noted.pop(self._name, 0)
-        if noted and replace:
-            with store.writing() as (connection, _):
-                connection.execute(sa.delete(store_meta).where(store_meta.c.name.in_(noted)))
-        elif noted:
-            other = min(noted).removeprefix(VECTORS)
-            raise EmbedderMismatch(
-                f"the database holds vectors of {other!r}, but the embedder is {embedder!r}: start the project worker with "
-                "that one, or once with --replace-vectors, and every turn gets a vector of the new one"
-            )
+    def __init__(self, next_offset: int = 0) -> None:
+        self._next = next_offset
 
     @property
     def next_offset(self) -> int:
@@ -65,23 +53,38 @@ class DatabaseVectors:
         raise InvalidInput("vectors", "are searched in an index that is filled from the database", "use one of those")
 
     def flush(self, next_offset: int) -> None:
-        with self._store.writing() as (connection, _):
-            row = {"name": self._name, "value": str(next_offset)}
-            connection.execute(upsert(store_meta, connection.dialect.name), [row])
         self._next = next_offset
 
     def close(self) -> None:
         """Nothing to free."""
 
 
+class DatabaseVectors(PlaceOnly):
+    """The same, but the place is kept in the database: how far the vectors table goes for one embedder."""
+
+    def __init__(self, store: Store, embedder: str) -> None:
+        self._store, self._name = store, VECTORS + embedder
+        with store.reading() as (connection, _):
+            noted = connection.execute(
+                sa.select(store_meta.c.value).where(store_meta.c.name == self._name)
+            ).scalar_one_or_none()
+        super().__init__(int(noted or 0))
+
+    def flush(self, next_offset: int) -> None:
+        with self._store.writing() as (connection, _):
+            row = {"name": self._name, "value": str(next_offset)}
+            connection.execute(upsert(store_meta, connection.dialect.name), [row])
+        super().flush(next_offset)
+
+
 def qdrant_of(installation: Installation, embedder: Embedder, partition: int) -> QdrantVectors:
-    """A partition's share of the collection on the Qdrant server that the settings name."""
-    from ...adapters.vectors.qdrant import QdrantVectors
+    """A partition's share of an embedder's collection on the Qdrant server that the settings name."""
+    from ...adapters.vectors.qdrant import QdrantVectors, collection_of
 
     servers = installation.servers
     return QdrantVectors(
         servers.qdrant,
-        f"{servers.prefix}mnemolog",
+        collection_of(servers.qdrant, collection_base(installation), embedder.name),
         embedder.dim,
         embedder.name,
         partition=partition,
@@ -89,8 +92,54 @@ def qdrant_of(installation: Installation, embedder: Embedder, partition: int) ->
     )
 
 
-def indexer_of(installation: Installation, partition: Partition, embedder: Embedder, *, replace: bool = False) -> VectorIndexer:
-    """What keeps a partition's vectors current. `replace`: as for DatabaseVectors."""
+def _vectors_of(installation: Installation, partition: Partition, embedder: Embedder) -> VectorStore:
+    """What a partition's vectors of an embedder are written to, and how far they go."""
     if installation.servers.qdrant:
-        return VectorIndexer(partition.store, embedder, qdrant_of(installation, embedder, partition.number))
-    return VectorIndexer(partition.store, embedder, DatabaseVectors(partition.store, embedder.name, replace=replace))
+        return qdrant_of(installation, embedder, partition.number)
+    return DatabaseVectors(partition.store, embedder.name)
+
+
+class LiveIndexer:
+    """Keeps a partition's vectors current for the embedder that answers. Those of one that is being filled are computed too
+    from here on, where this process has it: whoever fills finds them, and after the switch none is missing.
+
+    `step` raises EmbedderMismatch once the process has not the embedder that answers, or was given one that is out of use.
+    """
+
+    def __init__(self, installation: Installation, partition: Partition, embedders: Embedders) -> None:
+        self._installation, self._partition, self._embedders = installation, partition, embedders
+        self._named = LiveVectors(installation)
+        self._look_at = 0.0
+        self._indexer: VectorIndexer | None = None
+        self._vectors: VectorStore | None = None
+        self._ahead: VectorIndexer | None = None
+        self._live = self._filling = ""
+
+    def step(self) -> int:
+        """The next batch; returns how many turns there were."""
+        if self._indexer is None or time.monotonic() >= self._look_at:
+            self._indexer = self._look(self._indexer)
+            self._look_at = time.monotonic() + LOOK_SECONDS
+        done = self._indexer.step()
+        return done if self._ahead is None else max(done, self._ahead.step())
+
+    def close(self) -> None:
+        """Lets go of the server."""
+        if self._vectors is not None:
+            self._vectors.close()
+
+    def _look(self, indexer: VectorIndexer | None) -> VectorIndexer:
+        """Sees whose vectors answer by now, and whose are being filled."""
+        named = self._named.named() if indexer is not None else self._named.claim(self._embedders.first())
+        embedder = self._embedders.checked(named)
+        if indexer is None or named.live != self._live:
+            self.close()
+            self._vectors = _vectors_of(self._installation, self._partition, embedder)
+            indexer = VectorIndexer(self._partition.store, embedder, self._vectors)
+            self._live, self._filling, self._ahead = named.live, "", None
+        if named.filling != self._filling:
+            other = self._embedders.named(named.filling) if named.filling not in ("", named.live) else None
+            place = PlaceOnly(indexer.next_offset)
+            self._ahead = None if other is None else VectorIndexer(self._partition.store, other, place)
+            self._filling = named.filling
+        return indexer

@@ -18,8 +18,8 @@ from ...schemas.errors import LogError
 from ...schemas.events import CHANGES, DYNAMICS, INBOX, SUMMARIES, decode
 from ...schemas.times import from_text, to_text
 from .extract import observed_until
-from .indexing import VECTORS
 from .installation import Installation, Partition
+from .live_vectors import VECTORS
 
 __all__ = ["LagReport", "StageLag", "TopicView", "lag", "stages", "topics"]
 

@@ -13,11 +13,11 @@ from collections.abc import Callable
 from ...projections.projector import Projector
 from ...projections.reader import DecidedReader
 from ...projections.resolver_state import ResolverState
-from ...projections.vectors import VectorIndexer
 from ...schemas.errors import Closed, Unavailable
 from ...schemas.events import CHANGES
 from ..core.ports import Stored
 from .core import BATCH
+from .indexing import LiveIndexer
 from .inputs import pass_over
 from .installation import Partition
 from .lanes import Pause
@@ -32,10 +32,10 @@ class VectorsCore:
     """Keeps the vectors of one partition's turns current, after their rows: `written` is set where there are new ones."""
 
     def __init__(
-        self, partition: Partition, make_indexer: Callable[[], VectorIndexer], written: threading.Event | None = None
+        self, partition: Partition, make_indexer: Callable[[], LiveIndexer], written: threading.Event | None = None
     ) -> None:
         self._store, self._make_indexer = partition.store, make_indexer
-        self._indexer: VectorIndexer | None = None
+        self._indexer: LiveIndexer | None = None
         self._pause = Pause(f"vectors of partition {partition.number}")
         self._again = 0.0
         self._written = threading.Event() if written is None else written

@@ -12,16 +12,17 @@ from typing import Protocol
 
 from ...schemas.errors import InvalidInput
 from ...schemas.events import CHANGES, DYNAMICS, INBOX, OBSERVATIONS
-from ..core.ports import Embedder, Extractor
+from ..core.ports import Extractor
 from .agents import FaustShell
 from .chain import Chain
 from .core import Core
 from .extract import ExtractCore
 from .groups import GroupShell
-from .indexing import indexer_of
+from .indexing import LiveIndexer
 from .ingest import IngestCore
 from .installation import Installation
 from .lanes import Fault, MakeCore, ThreadLane
+from .live_vectors import Chosen, Embedders
 from .project import ProjectCore, VectorsCore
 from .resolve import ResolveCore
 from .summarise import SummariseCore
@@ -50,12 +51,11 @@ def core_of(
     kind: str,
     installation: Installation,
     extractor: Extractor,
-    embedder: Embedder | None,
-    *,
-    replace_vectors: bool = False,
+    embedder: Chosen,
 ) -> Callable[[int], Core]:
-    """What makes the core of a partition for one kind of work. `embedder`: None where no vectors are wanted;
-    `replace_vectors`: it may take the place of another one."""
+    """What makes the core of a partition for one kind of work. `embedder`: None where no vectors are wanted, `live` for
+    whichever answers questions."""
+    embedders = None if embedder is None else Embedders(embedder)
 
     def make(number: int) -> Core:
         partition = installation.partition(number)
@@ -66,9 +66,9 @@ def core_of(
         if kind == "resolve":
             return ResolveCore(partition, installation.policy)
         if kind == "project":
-            if embedder is None:
+            if embedders is None:
                 return ProjectCore(partition)
-            indexer = partial(indexer_of, installation, partition, embedder, replace=replace_vectors)
+            indexer = partial(LiveIndexer, installation, partition, embedders)
             return ProjectCore(partition, VectorsCore(partition, indexer))
         if kind == "summarise":
             return SummariseCore(partition)
@@ -85,14 +85,13 @@ class Worker:
         installation: Installation,
         kinds: tuple[str, ...],
         extractor: Extractor,
-        embedder: Embedder | None,
+        embedder: Chosen,
         *,
         grace: float = 20.0,
-        replace_vectors: bool = False,
     ) -> None:
-        self._replace_vectors = replace_vectors
         self._installation, self._kinds, self._grace = installation, kinds, grace
-        self._extractor, self._embedder = extractor, embedder
+        self._extractor = extractor
+        self._embedder: Chosen = embedder
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ended: asyncio.Event | None = None
         self.fault = Fault(self.stop)
@@ -166,7 +165,7 @@ class Worker:
         return GroupShell(servers, kind, _TOPICS[kind], lambda number: ThreadLane(kind, number, make, self.fault), self.fault)
 
     def _make(self, kind: str) -> MakeCore:
-        return core_of(kind, self._installation, self._extractor, self._embedder, replace_vectors=self._replace_vectors)
+        return core_of(kind, self._installation, self._extractor, self._embedder)
 
     def _chain(self, number: int) -> Chain:
         """A model and vectors have threads of their own, as has what looks at whole tables: the turns do not wait for them."""
@@ -178,12 +177,12 @@ class Worker:
             rows = [{kind: at_hand[kind] for kind in row} for row in (("ingest",), ("extract",), ("resolve", "project"))]
         rows.append({"summarise": self._make("summarise")})
         if self._embedder is not None:
-            rows.append({"vectors": partial(self._vectors, self._embedder, written)})
+            rows.append({"vectors": partial(self._vectors, Embedders(self._embedder), written)})
         return Chain(number, rows, self._installation.client.appended_behind, self.fault)
 
-    def _vectors(self, embedder: Embedder, written: threading.Event, number: int) -> Core:
+    def _vectors(self, embedders: Embedders, written: threading.Event, number: int) -> Core:
         partition = self._installation.partition(number)
-        indexer = partial(indexer_of, self._installation, partition, embedder, replace=self._replace_vectors)
+        indexer = partial(LiveIndexer, self._installation, partition, embedders)
         return VectorsCore(partition, indexer, written)
 
 
