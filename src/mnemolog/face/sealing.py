@@ -84,6 +84,7 @@ class Sealing(Face):
         seals: a file that `seal` exported, which is believed rather than what the memory keeps; key: the file with the secret
         that signed the seals. Raises UnknownLog for a file of another memory.
         """
+        from ..replay.foreign import log_index
         from ..replay.redecide import Redecide
         from ..replay.seal_check import merged_checks
         from ..replay.seal_file import read_key, read_seals
@@ -94,13 +95,17 @@ class Sealing(Face):
         parts = self._home.parts()
         checks = [_check_seals(part, file, signing) for part in parts]
         broken = not all(found.intact for found in checks)
+        indexes = [problem for part in parts for problem in log_index(part.log)]
         found: list[Checked] = []
+        failed: MnemologError | None = None
         try:
-            self._home.catch_up(None)
+            if not indexes:  # behind a head that is not the scope's own no decision ever fits
+                self._home.catch_up(None)
         except MnemologError as error:
             # Where somebody altered the log nothing may be made of it any more: what was altered is told all the same.
-            if not broken or isinstance(error, _PASSING):
+            if isinstance(error, _PASSING):
                 raise
+            failed = error
         for part in parts:
             try:
                 again = Redecide(part.log, self._home.policy) if decide else None
@@ -111,7 +116,10 @@ class Sealing(Face):
                 if not broken:
                     raise
                 found.append(unfoldable(part.store, error))
-        return merged(found, merged_checks(checks))
+        report = merged(found, merged_checks(checks), indexes)
+        if failed is not None and report.equal:
+            raise failed
+        return report
 
     def _outside(self, field: str, given: str | PathLike[str]) -> Path:
         """A path that is not in the memory's own folder: whoever can alter the memory could alter that file, too."""

@@ -5,7 +5,7 @@ recorded, where they lie, decision ids and revisions take no part in it."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import orjson
 import sqlalchemy as sa
@@ -15,7 +15,15 @@ from .base import StoreBase
 from .summaries import closed_weeks
 from .tables import Tables, scopes
 
-__all__ = ["DIGESTED", "digest_scope", "digest_store", "digested_rows", "projected_scopes", "total_digest"]
+__all__ = [
+    "DIGESTED",
+    "digest_scope",
+    "digest_store",
+    "digest_stored",
+    "digested_rows",
+    "projected_scopes",
+    "total_digest",
+]
 
 Json = str | int | bool | None | list["Json"] | dict[str, "Json"]
 
@@ -44,15 +52,27 @@ def digest_scope(connection: sa.Connection, t: Tables, scope_id: int) -> str:
     return digest.hexdigest()
 
 
+def digest_stored(connection: sa.Connection, t: Tables, scope_id: int) -> str:
+    """The digest of one scope's rows as they lie there; of rows that somebody edited so that they cannot be read, one that no
+    scope has."""
+    try:
+        return digest_scope(connection, t, scope_id)
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        return sha256_hex(f"cannot be read: {type(error).__name__}".encode())
+
+
 def total_digest(digests: dict[str, str]) -> str:
     """The digest of a whole memory from its scopes' digests."""
     return sha256_hex("".join(f"{scope}\t{digest}\n" for scope, digest in sorted(digests.items())).encode())
 
 
-def digest_store(store: StoreBase, version: int | None = None) -> dict[str, str]:
-    """The digest of each scope, in one snapshot; `total_digest` makes one of them."""
+def digest_store(
+    store: StoreBase, version: int | None = None, of: Callable[[sa.Connection, Tables, int], str] = digest_scope
+) -> dict[str, str]:
+    """The digest of each scope, in one snapshot; `total_digest` makes one of them. `of`: `digest_stored` for rows that somebody
+    may have edited."""
     with store.reading(version) as (connection, current):
-        return {key: digest_scope(connection, current, scope_id) for key, scope_id in projected_scopes(connection, current)}
+        return {key: of(connection, current, scope_id) for key, scope_id in projected_scopes(connection, current)}
 
 
 def _number(value: float) -> str:

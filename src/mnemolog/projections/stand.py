@@ -8,6 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ..schemas.errors import LogError
 from .postgres import run_text, schema_of
 from .tables import active_versions
 
@@ -26,7 +27,10 @@ def read_live(connection: sa.Connection) -> int:
     """The version of the tables that is live."""
     found = find_live(connection)
     if found is None:
-        raise LookupError("no version of the read models is live")
+        raise LogError(
+            f"no version of the read models is noted as live in {active_versions.name}: somebody edited it; put a backup of "
+            "the folder (or of the database) in its place"
+        )
     return found
 
 

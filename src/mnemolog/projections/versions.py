@@ -51,6 +51,24 @@ class Versions(StoreBase):
             write_note(connection, version, None)
         return True
 
+    def missing_tables(self) -> list[str]:
+        """The tables of the live version that are not there: somebody dropped them."""
+        with self.reading() as (connection, current):
+            there = set(self._database.table_names(connection))
+            return [table.name for table in current.all() if table.name not in there] if there else []
+
+    def make_missing_tables(self) -> list[str]:
+        """Makes them, empty, so that what is left can be replaced; returns which. Where what is gone says how far the others
+        are, all of them are made anew, and are filled from the log's beginning."""
+        missing = self.missing_tables()
+        if not missing:
+            return []
+        with self.writing() as (connection, current):
+            if {current.offsets.name, current.heads.name} & set(missing):
+                current.metadata.drop_all(connection)
+            current.metadata.create_all(connection)
+        return missing
+
     def version_notes(self) -> dict[int, VersionNote]:
         """What is noted of the versions."""
         with self.reading() as (connection, _):

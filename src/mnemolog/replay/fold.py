@@ -29,7 +29,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     """undecided: an input below the cursor has no valid decision, so its scope's chain broke there | missing: a decision whose
     input is gone | undecodable: a record that cannot be read | drift: today's policy would decide otherwise | unfoldable: the
-    log was altered so that it cannot be folded at all"""
+    log was altered so that it cannot be folded at all | ahead: the place in the log that is noted beside the rows lies behind
+    its end | dropped: tables are gone | index: what the log notes of its own records is not what they say"""
     input_id: str
     offset: int
     """On dynamics; -1 where it is not known."""

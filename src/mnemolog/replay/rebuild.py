@@ -18,7 +18,7 @@ import msgspec
 import sqlalchemy as sa
 
 from ..processors.core.ports import EventLog
-from ..projections.digest import digest_scope, digest_store, projected_scopes, total_digest
+from ..projections.digest import digest_scope, digest_store, digest_stored, projected_scopes, total_digest
 from ..projections.store import Store
 from ..projections.tables import PROJECTED, SCHEMA_VERSION, tables
 from ..projections.version_notes import VersionNote
@@ -294,7 +294,8 @@ class _Rebuild:
         looked at again: a few times beside the traffic, and the last of them under the write lock."""
         filling = self._filling
         filling.touched = set()
-        self._before, self._after = digest_store(self._store, replaced), digest_store(self._store, self._version)
+        self._before = digest_store(self._store, replaced, digest_stored)
+        self._after = digest_store(self._store, self._version)
         for _ in range(ROUNDS):
             before = filling.fold.inputs
             filling.to_live()
@@ -305,13 +306,12 @@ class _Rebuild:
             if filling.fold.inputs - before <= CLOSE:
                 return
 
-    @staticmethod
-    def _digest(connection: sa.Connection, version: int, digests: dict[str, str], scopes: set[str]) -> None:
-        """Takes the digests of some scopes of one side anew."""
-        current = tables(version)
+    def _digest(self, connection: sa.Connection, version: int, digests: dict[str, str], scopes: set[str]) -> None:
+        """Takes the digests of some scopes of one side anew; only what is replaced may hold rows that cannot be read."""
+        current, of = tables(version), digest_scope if version == self._version else digest_stored
         numbers = dict(projected_scopes(connection, current)) if scopes else {}
         for scope in scopes & numbers.keys():
-            digests[scope] = digest_scope(connection, current, numbers[scope])
+            digests[scope] = of(connection, current, numbers[scope])
 
     def _count(self) -> dict[str, int]:
         """Rows per table; raises LogError where they are not as many as were written."""

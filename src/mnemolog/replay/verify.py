@@ -14,14 +14,14 @@ import sqlalchemy as sa
 
 from ..processors.core.ports import EventLog
 from ..projections.compare import Difference, compare_scope, compare_state
-from ..projections.digest import digest_scope, projected_scopes, total_digest
+from ..projections.digest import digest_stored, projected_scopes, total_digest
 from ..projections.parked import parked_offsets
 from ..projections.projector import DecidedInput, Projector
 from ..projections.store import Store
 from ..projections.tables import Tables, scopes
-from ..schemas.codec import sha256_hex
 from ..schemas.scope import Scope
 from .fold import Fold, Problem
+from .foreign import dropped, holders, other_tenants, too_far
 from .seal_check import SealCheck
 from .states import StateFolder
 
@@ -39,7 +39,8 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     live_digest: str
     replayed_digest: str
     differing_scopes: list[str]
-    """Sorted; every scope with a difference or a problem, or of a record that is not as it was sealed."""
+    """Sorted; every scope with a difference or a problem, or of a record that is not as it was sealed. What is of no scope is
+    among `differences` and `problems` alone."""
     checked: int
     """Scopes compared."""
     inputs: int
@@ -91,6 +92,9 @@ def check(
     """`verify` with the digests of the scopes. `state`: where a resolver keeps its tables apart from the read models; they are
     compared as of their own place in the log."""
     only = None if scope is None else scope if isinstance(scope, Scope) else Scope.parse(scope)
+    missing = store.missing_tables()
+    if missing:
+        return Checked(_nothing_compared({}, dropped(missing)), {}, {})
     drift: list[Problem] = []
 
     def seen(batch: Sequence[DecidedInput]) -> None:
@@ -127,13 +131,16 @@ def check(
         finally:
             replayed.close()
     differences = sorted([*found, *wrong], key=lambda item: item.scope)
+    if not differences and not problems:
+        # A log that was cut shows in the rows; where they are right only the place is wrong.
+        problems = list(too_far(log, offsets))
     differing = sorted({item.scope for item in differences} | {item.scope for item in problems})
     mine, theirs = sides[0].digests, sides[1].digests
     report = VerifyReport(
         equal=not differing,
         live_digest=total_digest(mine),
         replayed_digest=total_digest(theirs),
-        differing_scopes=differing,
+        differing_scopes=[scope for scope in differing if scope],
         checked=len(mine.keys() | theirs.keys()),
         inputs=inputs,
         parked=parked,
@@ -149,28 +156,36 @@ def unfoldable(store: Store, error: Exception) -> Checked:
     with store.reading() as (connection, live):
         side = _Side(connection, live, None)
     detail = f"the log cannot be folded as it is: {type(error).__name__}: {error}"
-    report = VerifyReport(
+    problem = Problem(scope="", kind="unfoldable", input_id="", offset=-1, detail=detail)
+    return Checked(_nothing_compared(side.digests, problem), side.digests, {})
+
+
+def _nothing_compared(digests: dict[str, str], problem: Problem) -> VerifyReport:
+    return VerifyReport(
         equal=False,
-        live_digest=total_digest(side.digests),
+        live_digest=total_digest(digests),
         replayed_digest=total_digest({}),
         differing_scopes=[],
-        checked=len(side.digests),
+        checked=len(digests),
         inputs=0,
         parked=0,
         differences=[],
-        problems=[Problem(scope="", kind="unfoldable", input_id="", offset=-1, detail=detail)],
+        problems=[problem],
         drift=[],
     )
-    return Checked(report, side.digests, {})
 
 
-def merged(parts: Sequence[Checked], seals: SealCheck | None = None) -> VerifyReport:
+def merged(parts: Sequence[Checked], seals: SealCheck | None = None, indexes: Sequence[Problem] = ()) -> VerifyReport:
     """One report of several partitions. A scope lies in one of them, so the digests are those of one memory that holds all.
-    `seals`: what looking at the seals of all of them found."""
+    `seals`: what looking at the seals of all of them found; `indexes`: what looking at what the log notes of its records
+    found, told of scopes of which nothing else is."""
     reports = [part.report for part in parts]
     broken = set[str]() if seals is None else {item.scope for item in seals.breaks if item.scope}
+    known = broken.union(*({item.scope for item in report.problems} for report in reports))
+    noted = list({item.scope: item for item in reversed(indexes) if item.scope not in known}.values())
+    broken |= {item.scope for item in noted}
     return VerifyReport(
-        equal=all(report.equal for report in reports) and (seals is None or seals.intact),
+        equal=all(report.equal for report in reports) and (seals is None or seals.intact) and not indexes,
         live_digest=total_digest({scope: digest for part in parts for scope, digest in part.live.items()}),
         replayed_digest=total_digest({scope: digest for part in parts for scope, digest in part.replayed.items()}),
         differing_scopes=sorted(broken.union(*(report.differing_scopes for report in reports))),
@@ -178,7 +193,7 @@ def merged(parts: Sequence[Checked], seals: SealCheck | None = None) -> VerifyRe
         inputs=sum(report.inputs for report in reports),
         parked=sum(report.parked for report in reports),
         differences=sorted((item for report in reports for item in report.differences), key=lambda item: item.scope),
-        problems=sorted((item for report in reports for item in report.problems), key=lambda item: item.scope),
+        problems=sorted([*noted, *(item for report in reports for item in report.problems)], key=lambda item: item.scope),
         drift=[item for report in reports for item in report.drift],
         seals=seals,
     )
@@ -197,28 +212,28 @@ class _Side:
     def __init__(self, connection: sa.Connection, tables: Tables, only: Scope | None) -> None:
         self.connection = connection
         self.tables = tables
+        self.only = only
         self.scopes = {key: number for key, number in projected_scopes(connection, tables) if only is None or key == str(only)}
-        self.digests = {key: _digest(connection, tables, number) for key, number in self.scopes.items()}
-        # One whose head is gone has its rows all the same.
+        self.digests = {key: digest_stored(connection, tables, number) for key, number in self.scopes.items()}
+        # One whose head is gone, or never was there, has its rows all the same.
         self._numbers = {row[0]: row[1] for row in connection.execute(sa.select(scopes.c.key, scopes.c.scope_id))}
+        names, holding = {number: key for key, number in self._numbers.items()}, holders(connection, tables)
+        self.holders = {names[number] for number in holding if number in names and (only is None or names[number] == str(only))}
+        self.strangers = {number: table for number, table in holding.items() if number not in names}
 
     def of(self, scope: str) -> tuple[sa.Connection, Tables, int]:
         return self.connection, self.tables, self._numbers.get(scope, -1)
 
 
-def _digest(connection: sa.Connection, tables: Tables, number: int) -> str:
-    """A scope's digest; of rows that somebody edited so that they cannot be read, one that no scope has."""
-    try:
-        return digest_scope(connection, tables, number)
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
-        return sha256_hex(f"cannot be read: {type(error).__name__}".encode())
-
-
 def _compare(sides: tuple[_Side, _Side], *, state: bool) -> list[Difference]:
     """The first difference of each scope that has one."""
     live, fresh = sides
-    found: list[Difference] = []
-    for name in sorted(live.scopes.keys() | fresh.scopes.keys()):
+    found = [
+        Difference(scope="", table=table, key=f"scope_id {number}", live="rows of a scope that is not there", replayed="")
+        for number, table in sorted(live.strangers.items())
+    ]
+    found += other_tenants(live.connection, live.only)
+    for name in sorted(live.scopes.keys() | fresh.scopes.keys() | live.holders):
         difference = compare_scope(name, live.of(name), fresh.of(name), state=state)
         mine, theirs = live.digests.get(name, ""), fresh.digests.get(name, "")
         if difference is None and mine != theirs:

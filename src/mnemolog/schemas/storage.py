@@ -3,10 +3,14 @@ ask here, so that the same fault has the same name and the same advice wherever 
 
 from __future__ import annotations
 
+import re
+
 from .errors import Busy, FolderError, LogError, MnemologError, NotOurs, ReadOnly
 
 __all__ = ["storage_error"]
 
+_READ_MODEL = re.compile(r"no such table: (main\.)?rm_[a-z_]+_\d+\b")
+"""One of a version, which is made of the log."""
 _DAMAGED = ("malformed", "unsupported file format", "no such table", "no such column")
 
 
@@ -26,6 +30,8 @@ def storage_error(where: str, text: str, waited: float) -> MnemologError:
         return FolderError(
             f"{where} cannot be read or written ({text}): look after the disk and its free space, then try again"
         )
+    if _READ_MODEL.search(text):
+        return LogError(f"{where} is damaged ({text}): `mnemolog rebuild` makes the read models anew from the log")
     if any(sign in text for sign in _DAMAGED):
         return LogError(f"{where} is damaged ({text}): nothing was changed; put a backup of the folder in its place")
     return LogError(f"{where}: {text}")

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from ...processors.core.ports import Placed, Stored
+from ...processors.core.ports import IndexFault, Placed, Stored
 from ...schemas.envelope import Envelope, Position
 from ...schemas.errors import InvalidInput
 from ...schemas.events import CHANGES, DYNAMICS, OBSERVATIONS, RECALLS
 from ...schemas.scope import Scope
+from .own_index import index_faults
 from .plan import (
     Clock,
     Key,
@@ -30,7 +31,7 @@ from .plan import (
     utc_now,
 )
 from .pool import Pool
-from .tables import TOPIC_TABLES, look, make
+from .tables import TOPIC_TABLES, cell_bytes, look, make
 
 __all__ = ["SqliteLog"]
 
@@ -189,6 +190,15 @@ class SqliteLog:
     def head(self, scope: Scope) -> str:
         return self._look(CHANGES, 0, lambda connection: _head(connection, str(scope)))
 
+    def index_faults(self) -> list[IndexFault]:
+        """Where the ids seen, the links and the heads are not what the records say."""
+        with self._pool.reading() as connection:
+            connection.execute("BEGIN")
+            try:
+                return list(index_faults(connection))
+            finally:
+                connection.execute("ROLLBACK")
+
     def wait(self, topic: str, after: int, timeout: float, *, partition: int = 0) -> bool:
         deadline = time.monotonic() + timeout
         pause = SHORTEST_POLL
@@ -250,7 +260,7 @@ def _fetch(topic: str, cursor: sqlite3.Cursor) -> tuple[list[Stored], bool]:
         for offset, scope, value, recorded in cursor:
             if type(value) is not bytes or type(scope) is not str or type(recorded) is not str:
                 # Who edits the file may put anything anywhere, and it must be readable to be named.
-                scope, recorded, value = _text(scope), _text(recorded), _bytes(value)
+                scope, recorded, value = _text(scope), _text(recorded), cell_bytes(value)
             records.append(Stored(topic, 0, offset, scope, value, recorded))
             size += len(value)
             if size > CHUNK_BYTES:
@@ -271,10 +281,6 @@ def _offset_at(connection: sqlite3.Connection, topic: str, time: str) -> int:
         else:
             high = middle
     return low
-
-
-def _bytes(cell: object) -> bytes:
-    return cell if isinstance(cell, bytes) else str(cell).encode("utf-8", "surrogatepass")
 
 
 def _text(cell: object) -> str:

@@ -8,7 +8,7 @@ import uuid
 from pathlib import Path
 from typing import NamedTuple
 
-from ...schemas.errors import NewerVersion, NotOurs
+from ...schemas.errors import LogError, NewerVersion, NotOurs
 from ...schemas.events import TOPICS
 from .plan import EPOCH
 
@@ -87,8 +87,15 @@ def look(connection: sqlite3.Connection, path: Path) -> dict[str, str] | None:
             raise NotOurs(f"{path} is a database that mnemolog did not make: choose another path")
         return None
     meta: dict[str, str] = dict(connection.execute("SELECT name, value FROM log_meta").fetchall())
-    if int(meta["format"]) > FORMAT:
-        raise NewerVersion(f"{path} has format {meta['format']}, this mnemolog knows {FORMAT}: upgrade mnemolog")
+    try:
+        known = int(meta["format"])
+        _ = (meta["log_id"], int(meta["epoch"]))
+    except (KeyError, ValueError) as error:
+        raise LogError(
+            f"{path} does not say any more what it is (log_meta: {error}): put a backup of the folder in its place"
+        ) from None
+    if known > FORMAT:
+        raise NewerVersion(f"{path} has format {known}, this mnemolog knows {FORMAT}: upgrade mnemolog")
     return meta
 
 
@@ -106,3 +113,8 @@ def make(connection: sqlite3.Connection, path: Path) -> dict[str, str]:
     connection.executemany("INSERT INTO log_meta (name, value) VALUES (?, ?)", meta.items())
     connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
     return meta
+
+
+def cell_bytes(cell: object) -> bytes:
+    """A record's bytes, also where somebody who edited the file put text there."""
+    return cell if isinstance(cell, bytes) else str(cell).encode("utf-8", "surrogatepass")

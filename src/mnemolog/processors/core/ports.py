@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -20,9 +20,11 @@ __all__ = [
     "EventLog",
     "Extraction",
     "Extractor",
+    "IndexFault",
     "IndexStep",
     "IndexView",
     "LogIndex",
+    "OwnIndex",
     "Placed",
     "SeenTurn",
     "Stored",
@@ -50,6 +52,25 @@ class Placed(msgspec.Struct, frozen=True):
     event_id: str
     position: Position
     fresh: bool
+
+
+class IndexFault(NamedTuple):
+    """Where what a log notes of its own records does not say what they say."""
+
+    scope: str
+    topic: str
+    offset: int
+    """On the topic; -1 where it is of none alone."""
+    detail: str
+
+
+@runtime_checkable
+class OwnIndex(Protocol):
+    """A log that notes beside its records what it needs of them, where somebody might edit it."""
+
+    def index_faults(self) -> list[IndexFault]:
+        """The first of each kind; reads all records."""
+        ...
 
 
 class EventLog(Protocol):
