@@ -190,6 +190,9 @@ def test_the_vector_index_is_made_anew(shell: Shell) -> None:
     assert shell("rebuild", "vectors", "--embedder", "nobody", user=None) == Exit.USAGE
     assert "one of use, e5" in shell.err
     assert shell("rebuild", "--embedder", "use", user=None) == Exit.USAGE
+    assert shell.json("rebuild", "vectors", "--drop-old", user=None) == {"dropped": []}
+    assert shell("rebuild", "--drop-old", user=None) == Exit.USAGE
+    assert shell("rebuild", "vectors", "--drop-old", "--embedder", "use", user=None) == Exit.USAGE
     assert shell("rebuild", "vectors", "--keep", "2", user=None) == Exit.USAGE
     assert shell("rebuild", "timeline", user=None) == Exit.USAGE
 

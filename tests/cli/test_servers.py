@@ -81,6 +81,10 @@ def test_the_commands_answer_as_on_a_folder(installation: Installation, shell: S
         assert "Porto" in shell.out
         assert shell.json("verify")["equal"] is True
         assert shell.json("rebuild")["differing_scopes"] == []
+        report = shell.json("rebuild", "vectors", "--embedder", "use")
+        assert (report["embedder"], report["checked"], report["computed"]) == ("use-multilingual-v3/512", 3, 3)
+        assert shell.json("rebuild", "vectors")["computed"] == 0
+        assert shell.json("rebuild", "vectors", "--drop-old") == {"dropped": []}
         assert shell.json("stats")["dynamics"] == 3
 
 

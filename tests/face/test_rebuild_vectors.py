@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from mnemolog import Memory
-from mnemolog.adapters.vectors.edge import embedder_in
-from mnemolog.schemas.errors import Busy, EmbedderMismatch, InvalidInput
+from mnemolog.adapters.vectors.edge import EdgeVectors, embedder_in
+from mnemolog.schemas.errors import Busy, EmbedderMismatch, InvalidInput, LogError
 
 TOWNS = ("Lisbon", "Porto", "Braga", "Faro", "Evora")
 
@@ -132,6 +132,40 @@ def test_a_run_that_was_ended_is_gone_on_with(tmp_path: Path) -> None:
         assert "vectors" in routes(memory)
 
 
+def test_a_point_that_is_missing_refuses_the_switch_and_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new = Counted("letters/1"), Counted("letters/2", 48)
+    with Memory(tmp_path / "home", embedder=old) as memory:
+        fill(memory)
+        assert "vectors" in routes(memory)
+        whole = EdgeVectors.upsert
+        with monkeypatch.context() as patch:
+            patch.setattr(EdgeVectors, "upsert", lambda self, scope, kind, points: whole(self, scope, kind, points[2:]))
+            refused = rf"the new index: 2 of {len(TOWNS)} turns have no vector, the first at dynamics offset 0.*run it again"
+            with pytest.raises(LogError, match=refused):
+                memory.rebuild_vectors(new)
+        assert "vectors" in routes(memory)
+        assert memory.drop_old_vectors() == [], "what is half filled stays"
+        report = memory.rebuild_vectors(new)
+        assert (report.resumed, report.computed, report.checked) == (True, 0, len(TOWNS))
+        assert "vectors" in routes(memory)
+
+
+def test_old_vectors_are_kept_until_they_are_dropped(tmp_path: Path) -> None:
+    old, new = Counted("letters/1"), Counted("letters/2", 48)
+    with Memory(tmp_path / "home", embedder=old) as memory:
+        fill(memory)
+        assert "vectors" in routes(memory)
+        memory.rebuild_vectors(new)
+        assert memory.rebuild_vectors(old).computed == 0
+        memory.rebuild_vectors(new)
+        assert memory.drop_old_vectors() == ["letters/1"]
+        assert memory.drop_old_vectors() == []
+        assert "vectors" in routes(memory)
+        assert memory.rebuild_vectors(old).computed == len(TOWNS)
+
+
 def test_what_has_no_index_says_so() -> None:
-    with Memory(embedder=False) as memory, pytest.raises(InvalidInput, match="no index"):
-        memory.rebuild_vectors()
+    with Memory(embedder=False) as memory:
+        for call in (memory.rebuild_vectors, memory.drop_old_vectors):
+            with pytest.raises(InvalidInput, match="no index"):
+                call()

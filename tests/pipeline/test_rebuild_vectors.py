@@ -307,6 +307,27 @@ def test_a_vector_that_is_missing_refuses_the_switch_and_is_counted(installation
         answer(memory)
 
 
+def test_a_package_that_the_new_embedder_needs_is_missed_by_nobody_but_who_fills(
+    installation: Installation, servers: Servers, known: dict[str, Counted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_texts: object) -> None:
+        raise ModuleNotFoundError("No module named 'letters'")
+
+    monkeypatch.setattr(known[NEW], "embed", fail)
+    with Memory(servers=servers) as memory, Running(installation):
+        indexer = LiveIndexer(installation, installation.partition(0), Embedders("live"))
+        indexer.step()
+        fill(memory)
+        with pytest.raises(ModuleNotFoundError):
+            memory.rebuild_vectors(known[NEW])
+        assert LiveVectors(installation).named() == Named(OLD, NEW)
+        while indexer.step():
+            pass
+        assert cached(installation) == {OLD: installation.partition(0).store.stats()["turns"]}
+        step_all(installation, Embedders("live"))
+        answer(memory)
+
+
 def test_the_same_embedder_fills_what_is_missing(installation: Installation, servers: Servers) -> None:
     old = Counted(OLD, 32)
     with Memory(servers=servers, embedder=old) as memory, Running(installation):

@@ -8,13 +8,18 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from local_services.kafka import KafkaServer, start_kafka
+from mnemolog.adapters.embedders import EMBEDDERS
 from mnemolog.cli.codes import Exit
 from mnemolog.cli.main import main
+from mnemolog.processors.pipeline.installation import Installation
+from mnemolog.processors.pipeline.live_vectors import LiveVectors
+from mnemolog.settings import Servers
 from support.services import Services
 
 Start = Callable[..., "Worker"]
@@ -103,6 +108,30 @@ def test_a_stop_that_may_take_no_time_takes_none(start: Start) -> None:
     worker = start("ingest", "--grace", "0")
     assert worker.end() in (Exit.OK, Exit.BUSY)
     assert worker.lines[-1].startswith("mnemolog worker: ended")
+
+
+def test_an_embedder_that_nobody_knows_is_refused(
+    capsys: pytest.CaptureFixture[str], services: Services, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MNEMOLOG_KAFKA", services.kafka)
+    monkeypatch.setenv("MNEMOLOG_DATABASE", services.database)
+    monkeypatch.setenv("MNEMOLOG_PREFIX", prefix)
+    assert main(["worker", "project", "--embedder", "nobody"]) == Exit.USAGE
+    assert "'nobody' does not come along (one of use, e5)" in capsys.readouterr().err
+    assert main(["worker", "project", "--embedder", "use", "--no-vectors"]) == Exit.USAGE
+    assert "contradict" in capsys.readouterr().err
+
+
+def test_a_worker_of_an_embedder_that_is_out_of_use_ends_and_names_the_command(
+    start: Start, services: Services, prefix: str
+) -> None:
+    servers = Servers(kafka=services.kafka, database=services.database, prefix=prefix, partitions=1)
+    with closing(Installation(servers)) as installation:
+        LiveVectors(installation).claim(EMBEDDERS["e5"])
+    worker = start("all", "--embedder", "use")
+    assert worker.process.wait(90) == Exit.FOLDER, worker.lines
+    worker.end()
+    assert "mnemolog rebuild vectors --embedder NAME" in "".join(worker.lines)
 
 
 @pytest.mark.parametrize("seconds", ["-1", "nan", "inf", "soon"])

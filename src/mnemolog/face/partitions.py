@@ -79,11 +79,12 @@ class PartitionFinding:
         return embedders.given or embedders.named(name or embedders.first())
 
     def use(self, embedder: Embedder) -> None:
-        """Questions are embedded with that one from now on, where they were embedded at all."""
+        """Questions are embedded with that one from now on, where they were embedded at all. Who follows goes on to follow,
+        where it is one that comes along."""
         with self._lock:
-            if self._embedders is not None:
+            self._look_at = 0.0
+            if self._embedders is not None and (self._embedders.given or self._embedders.named(embedder.name) is None):
                 self._embedders = Embedders(embedder)
-                self._look_at = 0.0
 
     def recall(self, number: int, sight: Sight | None = None) -> Recall:
         """What answers questions about the scopes of a partition; as a sight lets them be answered."""

@@ -7,6 +7,7 @@ collection of its own; a worker fills for the one that answers, whichever that i
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from ...adapters.vectors.qdrant import QdrantVectors
 
 __all__ = ["LOOK_SECONDS", "DatabaseVectors", "LiveIndexer", "PlaceOnly", "qdrant_of"]
+
+_log = logging.getLogger("mnemolog.worker")
 
 LOOK_SECONDS = 1.0
 """Between looks at whose vectors answer."""
@@ -120,8 +123,19 @@ class LiveIndexer:
         if self._indexer is None or time.monotonic() >= self._look_at:
             self._indexer = self._look(self._indexer)
             self._look_at = time.monotonic() + LOOK_SECONDS
-        done = self._indexer.step()
-        return done if self._ahead is None else max(done, self._ahead.step())
+        return max(self._indexer.step(), self._step_ahead())
+
+    def _step_ahead(self) -> int:
+        """Of the embedder that is being filled. What it lacks here, such as a package, must not end the work of the one that
+        answers: whoever fills computes the rest."""
+        if self._ahead is None:
+            return 0
+        try:
+            return self._ahead.step()
+        except ImportError as error:
+            _log.warning("the vectors of %s are not computed here, but by who fills them: %s", self._filling, error)
+            self._ahead = None
+            return 0
 
     def close(self) -> None:
         """Lets go of the server."""

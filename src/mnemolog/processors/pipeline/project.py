@@ -65,6 +65,8 @@ class VectorsCore:
             done = self._indexer.step()
             self._pause.works()
         except (Unavailable, Closed) as error:
+            if self._indexer is not None:
+                self._indexer.close()
             self._indexer = None
             self._again = time.monotonic() + self._pause.after(error)
             return 0
