@@ -13,6 +13,7 @@ import pytest
 from mnemolog import Memory, View
 from mnemolog.aio import AsyncMemory
 from mnemolog.processors.core.ports import Extraction, SeenTurn
+from mnemolog.replay import audit_weeks
 from mnemolog.schemas.errors import InvalidInput, ModelOutputInvalid, NotAllowed, NotFound
 from mnemolog.schemas.observations import Candidate, EntityRef
 from mnemolog.schemas.values import Value
@@ -145,6 +146,24 @@ def test_what_was_hidden_is_told_as_hidden_by_whom_and_why(anywhere: Memory) -> 
     hidden = anywhere.audit("b", **ME).inputs[0].hidden
     assert hidden is not None
     assert (hidden.target, hidden.actor, hidden.reason) == ("scope", "support", "leaves")
+
+
+def test_each_line_of_a_week_is_looked_up_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(30):
+        memory.add(f"I like fruit{number}.", **ME, id=f"t{number}", session=f"s{number}", occurred_at="2026-01-05T12:00:00Z")
+    memory.process()
+    looked: list[str] = []
+
+    def counting(line: str, rows: list[Any]) -> list[Any]:
+        looked.append(line)
+        return found(line, rows)
+
+    found = audit_weeks._rests
+    monkeypatch.setattr(audit_weeks, "_rests", counting)
+    came = memory.influence("t7", **ME)
+    (week,) = memory.summaries(**ME)
+    assert looked == week.lines
+    assert [one.lines for one in came.summaries] == [["2026-01-05 likes: fruit7"]]
 
 
 def test_a_confirmation_leads_to_the_question_and_to_who_made_it_be_asked(memory: Memory) -> None:

@@ -81,6 +81,14 @@ def touches(scope: Scope, decision: ch.Decision, asked: Asked) -> list[Touch]:
 class _Decided:
     def __init__(self, scope: Scope, decision: ch.Decision, about: dict[str, tuple[str, str] | None]) -> None:
         self._scope, self._decision, self._about = scope, decision, about
+        self._slots: dict[tuple[str, str], list[Link]] = {}
+        self._closed: list[tuple[int, ch.PendingClosed]] = []
+        for place, change in enumerate(decision.changes):
+            if isinstance(change, ch.SlotChanged):
+                told = Link("tells of", audit_id("slot", scope, change.form_id, change.slot, change.version))
+                self._slots.setdefault((change.form_id, change.slot), []).append(told)
+            elif isinstance(change, ch.PendingClosed):
+                self._closed.append((place, change))
 
     def touch(self, place: int, change: ch.Change) -> Touch | None:
         named = self._named(place, change)
@@ -132,18 +140,12 @@ class _Decided:
             )
         if isinstance(change, ch.SlotChanged) and change.restores is not None:
             found.append(Link("puts back", audit_id("slot", self._scope, change.form_id, change.slot, change.restores)))
-        if isinstance(change, ch.SlotChanged) and change.restores is not None:
-            found.append(Link("puts back", audit_id("slot", self._scope, change.form_id, change.slot, change.restores)))
         if isinstance(change, ch.EpisodeSeen) and change.slot:
-            found += [
-                Link("tells of", audit_id("slot", self._scope, other.form_id, other.slot, other.version))
-                for other in self._decision.changes
-                if isinstance(other, ch.SlotChanged) and (other.form_id, other.slot) == (change.form_id, change.slot)
-            ]
+            found += self._slots.get((change.form_id, change.slot), [])
         return found + [
             Link("answers" if other.how == "confirmed" else "instead of", audit_id("pending", self._scope, other.pending_id))
-            for other in self._decision.changes[:place]
-            if isinstance(other, ch.PendingClosed) and self._follows(change, other)
+            for where, other in self._closed
+            if where < place and self._follows(change, other)
         ]
 
     def _follows(self, change: ch.Change, closed: ch.PendingClosed) -> bool:

@@ -57,19 +57,19 @@ def week_of(rows: Rows, week: str) -> Week | None:
     if not lines and not inputs:
         return None
     told = [*_entries(rows, week), *_versions(rows, week)]
-    rests = [[one for one in told if one.id in _rests(line, told)] for line in lines]
+    rests = [_rests(line, told) for line in lines]
     shown = [
         HIDDEN if rows.calls(line, {one.form_id for one in found}) else line for line, found in zip(lines, rests, strict=True)
     ]
     return Week(week, *made, shown, inputs, [[one.id for one in found] for found in rests])
 
 
-def _rests(line: str, told: list[_Told]) -> list[str]:
+def _rests(line: str, told: list[_Told]) -> list[_Told]:
     words = normal_text(_TAIL.sub("", line[_DAY:]))
     cut = words.endswith("…")
     found = [one for one in told if (one.text.startswith(words[:-1]) if cut else one.text == words)]
-    groups = {one.group for one in found if one.group}
-    return list(dict.fromkeys(one.id for one in told if one in found or (one.group and one.group in groups)))
+    ids, groups = {one.id for one in found}, {one.group for one in found if one.group}
+    return [one for one in told if one.id in ids or one.group in groups]
 
 
 def _entries(rows: Rows, week: str) -> list[_Told]:
