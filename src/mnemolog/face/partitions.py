@@ -70,7 +70,9 @@ class PartitionFinding:
         self._closed = False
 
     def check(self) -> None:
-        """Raises EmbedderMismatch where no question would ever find a vector here."""
+        """Opens every partition, which checks whose it is. Raises EmbedderMismatch where no question would find a vector."""
+        for number in range(self._installation.partitions):
+            self._installation.partition(number)
         self._current()
 
     def embedder_for(self, name: str) -> Embedder | None:
