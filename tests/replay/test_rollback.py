@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from engine.talk import SCOPES, Rig, Step, batches_of, examples, memory_rig, sqlite_rig, steps, tell
 from mnemolog import Memory, View
+from mnemolog.schemas.changes import Decision
 from mnemolog.schemas.envelope import Envelope
 from mnemolog.schemas.errors import InvalidInput, NotAllowed, NotFound, UnknownLog
 from mnemolog.schemas.events import CHANGES, DYNAMICS, make
@@ -194,6 +195,39 @@ def test_a_slot_or_a_form_goes_back_alone_and_by_time_token_or_the_beginning_of_
     report = memory.rollback(recorded[1], user_id=1)
     assert report.to_source == "mnemolog"
     assert shown(memory) == {"user": ["Porto", "pilot"]}
+
+
+def test_a_dry_run_calls_a_form_as_the_rollback_will(memory: Memory) -> None:
+    first = memory.add("I live in Lisbon.", user_id=1).ids[0]
+    memory.add("My name is Ana. I moved to Porto. My friend Jack likes football.", user_id=1)
+    dry, done = memory.rollback(first, user_id=1, dry_run=True), memory.rollback(first, user_id=1)
+    assert (dry.slots, dry.edges, dry.forms) == (done.slots, done.edges, done.forms)
+    assert {slot.form for slot in dry.slots if slot.slot in ("home", "name")} == {"user"}
+    assert [edge.from_name for edge in dry.edges] == ["user"]
+
+
+def test_an_input_that_nobody_could_read_is_refused_and_holds_nothing_up(memory: Memory) -> None:
+    """A rollback that was made by hand, with data that is not of its type, or an event that is no input."""
+    scope = memory._scope(None, None, 1)
+    right = make(RollbackRequested(target="scope", to="t1"), scope=scope, event_id="bad", time="2026-03-02T09:00:00.000000Z")
+    for event, told in (
+        (msgspec.structs.replace(right, data={"target": "everything", "to": "t1"}), "everything"),
+        (msgspec.structs.replace(right, data={"target": "scope", "to_time": "yesterday"}), "to_time"),
+        (msgspec.structs.replace(right, type="decision.made", data=msgspec.to_builtins(_decision())), "decision.made"),
+    ):
+        with pytest.raises(InvalidInput, match=told) as caught:
+            memory.add_events([event])
+        assert caught.value.field == "events"
+    memory.add("I live in Lisbon.", user_id=1, id="t1")
+    memory.process()
+    assert shown(memory) == {"user": ["Lisbon"]}
+    assert memory.verify().inputs == 1
+
+
+def _decision() -> Decision:
+    return Decision(
+        input_id="t1", input_source="me", input_type="turn.recorded", prev="", outcome="nothing", changes=[], policy="none/1"
+    )
 
 
 def test_mistakes_are_refused_with_a_word_about_what_to_do(memory: Memory) -> None:

@@ -10,7 +10,8 @@ import msgspec
 from ..producers.turns import Message, TimeLike, resolve_session, turns_of
 from ..schemas.clean import check_text
 from ..schemas.envelope import Envelope
-from ..schemas.errors import ConflictingContent, InvalidInput, NotFound
+from ..schemas.errors import ConflictingContent, InvalidInput, NotFound, Undecodable
+from ..schemas.events import DYNAMICS, decode_data, type_of
 from ..schemas.inputs import (
     ConfirmationGiven,
     CorrectionRequested,
@@ -91,9 +92,12 @@ class Writing(Face):
                 first_times[conflict.event_id] = first
 
     def add_events(self, events: Sequence[Envelope]) -> Receipt:
-        """Records ready-made input events (importers use this), whole or not at all."""
+        """Records ready-made input events (importers use this), whole or not at all. Raises InvalidInput for what is no input,
+        NewerVersion for one of a later version."""
         if not isinstance(events, Sequence) or not all(isinstance(event, Envelope) for event in events):
             raise InvalidInput("events", "must be a list of Envelopes", "`add` takes texts and messages")
+        for event in events:
+            _check_input(event)
         return self._append(events)
 
     def end_session(
@@ -216,3 +220,14 @@ class Writing(Face):
         self._home.catch_up(str(scope))
         if all(item.pending_id != pending_id for item in self._home.store_of(scope).pending(str(scope))):
             raise NotFound("pending question", pending_id, "`pending` lists them with their ids")
+
+
+def _check_input(event: Envelope) -> None:
+    """An input that cannot be read would hold up its scope for good: it is refused while somebody is there who can mend it."""
+    try:
+        decode_data(event)
+        known = type_of(event.type).topic == DYNAMICS
+    except Undecodable as error:
+        raise InvalidInput("events", str(error), "make them with `mnemolog.schemas.events.make`") from error
+    if not known:
+        raise InvalidInput("events", f"{event.type!r} is written by mnemolog alone", "give turns and commands")

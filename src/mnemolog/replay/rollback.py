@@ -231,7 +231,10 @@ def decision_about(log: EventLog, scope: Scope, event_id: str, source: str, star
 
 
 def report_of(decision: ch.Decision, data: RollbackRequested, scope: Scope, names: Names, *, dry_run: bool) -> RollbackReport:
-    """What a decision about a rollback changes. names: Form id to (Form type, name)."""
+    """What a decision about a rollback changes. names: Form id to (Form type, name), before or after it: the dry run and the
+    rollback call a Form alike, as it is called then."""
+    restored = [change for change in decision.changes if isinstance(change, ch.FormRestored)]
+    names = {**names, **{form.form_id: (names.get(form.form_id, ("", ""))[0], form.name) for form in restored}}
     told = next((change for change in decision.changes if isinstance(change, ch.RolledBack)), None)
     made = RollbackReport(
         scope=str(scope),
