@@ -204,3 +204,27 @@ def _write(store: Store, scope: str, summary: ch.WeekSummarised, covered: int, o
     [event] = summary_events([DueWeek(scope=scope, summary=summary, covered=covered)])
     data = msgspec.convert(event.data, ch.WeekSummarised)
     Projector(store).write_summaries([(event, data)], first=offset - 1, next_summaries=offset)
+
+
+def test_what_ends_a_hidden_value_without_saying_it_goes_with_it(store: Store) -> None:
+    writer = Writer()
+    writer.add(created(), slot(1, "Rome", evidence=[quote("e0", "Rome")]), content="Rome")
+    writer.add(
+        slot(2, "Rome", "retired", "removed", supersedes=1, evidence=[quote("e1", "not any more")]), content="not any more"
+    )
+    writer.add(slot(3, "Oslo", before=text("Rome"), supersedes=2, evidence=[quote("e2", "Oslo")]), content="Oslo")
+    project(Projector(store), writer.items)
+    retract(store, writer, target="turn", target_id="e0")
+    assert [(row.version, row.before) for row in store.history(SCOPE)] == [(3, None)]
+    assert "Rome" not in stored_text(store, "forms", "versions", "evidence", "timeline", "pending", "turns")
+
+
+def test_what_ends_a_hidden_value_in_its_own_words_stays(store: Store) -> None:
+    writer = Writer()
+    writer.add(created(), slot(1, "Rome", evidence=[quote("e0", "Rome")]), content="Rome")
+    writer.add(
+        slot(2, "Rome", "retired", "removed", supersedes=1, evidence=[quote("e1", "no longer Rome")]), content="no longer Rome"
+    )
+    project(Projector(store), writer.items)
+    retract(store, writer, target="turn", target_id="e0")
+    assert [(row.version, row.value) for row in store.history(SCOPE)] == [(2, text("Rome"))]

@@ -10,6 +10,8 @@ from ..schemas.changes import Hidden
 from ..schemas.observations import Evidence
 from ..schemas.times import iso_week
 from ..schemas.values import Value
+from .called import forget_names
+from .repeats import repeats
 from .tables import Tables
 
 __all__ = ["hide"]
@@ -41,7 +43,7 @@ class _Hiding:
 
     def scope(self, offset: int) -> None:
         t = self._t
-        for table in (t.forms, t.versions, t.timeline, t.edges, t.pending, t.turns, t.rejected):
+        for table in (t.forms, t.versions, t.timeline, t.edges, t.pending, t.turns, t.rejected, t.names):
             self._connection.execute(sa.update(table).where(table.c.scope_id == self._scope_id).values(hidden=1))
         for table in (t.slots, t.evidence, t.deadlines):
             self._connection.execute(sa.delete(table).where(table.c.scope_id == self._scope_id))
@@ -57,10 +59,13 @@ class _Hiding:
         self._timeline(t.timeline.c.form_id == form_id)
         self._mark(t.pending, t.pending.c.form_id == form_id)
         self._mark(t.edges, sa.or_(t.edges.c.from_form == form_id, t.edges.c.to_form == form_id))
+        self._mark(t.names, t.names.c.form_id == form_id)
 
     def slot(self, form_id: str, slot: str) -> None:
         t = self._t
-        self._versions(sa.and_(t.versions.c.form_id == form_id, t.versions.c.slot == slot))
+        here = sa.and_(t.versions.c.form_id == form_id, t.versions.c.slot == slot)
+        self._versions(here)
+        self._names_of_values(here)
         self._timeline(sa.and_(t.timeline.c.form_id == form_id, t.timeline.c.slot == slot))
         self._mark(t.pending, sa.and_(t.pending.c.form_id == form_id, t.pending.c.slot == slot))
 
@@ -79,6 +84,7 @@ class _Hiding:
         for table in (t.timeline, t.edges, t.pending):
             self._strip_json(table, event_id)
         self._unsupported(event_id)
+        forget_names(self._connection, t, self._scope_id, event_id=event_id)
 
     def _unsupported(self, event_id: str) -> None:
         t = self._t
@@ -126,6 +132,7 @@ class _Hiding:
                 shown = msgspec.json.decode(value, type=Value).shown
                 same = sa.and_(t.c.form_id == form_id, t.c.slot == slot, t.c.before == shown)
                 self._timeline_before(same, shown)
+                self._repeats(form_id, slot, element, msgspec.json.decode(value, type=Value))
 
     def _ended_by_hand(self, form_id: str, slot: str, element: str, version: int, value: str) -> None:
         """Whatever ended a hidden value without words of its own goes with it, and what took its place at once forgets it."""
@@ -145,6 +152,33 @@ class _Hiding:
                 .where(v.c.scope_id == self._scope_id, here, v.c.position == position, v.c.before == value)
                 .values(before=None)
             )
+
+    def _repeats(self, form_id: str, slot: str, element: str, value: Value) -> None:
+        """What only repeats a value that nobody says any more goes with it."""
+        t, v = self._t, self._t.versions
+        found = repeats(self._connection, t, self._scope_id, form_id, slot, element, value)
+        here = sa.and_(v.c.form_id == form_id, v.c.slot == slot)
+        if found.before:
+            blanked = sa.update(v).where(v.c.scope_id == self._scope_id, here, v.c.version.in_(found.before))
+            self._connection.execute(blanked.values(before=None))
+        for position, place in found.entries:
+            self._timeline(sa.and_(t.timeline.c.position == position, t.timeline.c.place == place))
+        if found.pending:
+            self._mark(t.pending, t.pending.c.pending_id.in_(found.pending))
+        if found.versions:
+            self._versions(sa.and_(here, v.c.version.in_(found.versions)))
+
+    def _names_of_values(self, condition: sa.ColumnElement[bool]) -> None:
+        """Names that were values which are hidden now."""
+        v = self._t.versions
+        query = sa.select(v.c.form_id, v.c.position, v.c.value).where(
+            v.c.scope_id == self._scope_id, v.c.value.is_not(None), condition
+        )
+        names: list[tuple[str, int, str]] = []
+        for form_id, position, text in self._connection.execute(query).all():
+            value = msgspec.json.decode(text, type=Value)
+            names += [(form_id, position, name) for name in (value.shown, value.data) if isinstance(name, str)]
+        forget_names(self._connection, self._t, self._scope_id, values=names)
 
     def _timeline_before(self, condition: sa.ColumnElement[bool], shown: str) -> None:
         """Entries that tell the change away from a hidden value keep only what it changed to."""

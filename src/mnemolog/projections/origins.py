@@ -27,7 +27,7 @@ def origins(t: Tables, scope_id: int, item: DecidedInput) -> Iterator[tuple[sa.T
         where = {"scope_id": scope_id, "position": item.offset, "place": place}
         named = isinstance(change, ch.FormCreated | ch.FormNamed)
         if isinstance(change, ch.FormCreated | ch.FormNamed | ch.FormRestored):
-            yield t.names, {**where, "form_id": change.form_id, "name": change.name}
+            yield t.names, {**where, "form_id": change.form_id, "name": change.name, "hidden": 0}
         # Whatever a decision quotes may have given the name.
         others = (cited if named else _quoted(change)) - {own}
         for turn in sorted(others):

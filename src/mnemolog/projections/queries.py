@@ -133,6 +133,16 @@ class Queries:
 
         return self._once(("entries", since, until, limit, newest_first), make)
 
+    def names_hidden(self, *, form_id: bool) -> Prepared:
+        """The ids of the Forms some of whose names may not be told."""
+
+        def make() -> sa.Select[*tuple[Any, ...]]:
+            n = self._t.names
+            query = sa.select(n.c.form_id).where(n.c.scope_id == SCOPE, n.c.hidden == sa.literal_column("1")).distinct()
+            return query.where(n.c.form_id == sa.bindparam("form_id")) if form_id else query
+
+        return self._once(("names_hidden", form_id), make)
+
     def edges(self, *, retired: bool) -> Prepared:
         """Relations between Forms, by id."""
 

@@ -17,6 +17,7 @@ from ..schemas.observations import Evidence
 from ..schemas.scope import Scope
 from ..schemas.views import EdgeView, FormView, PendingView, SummaryView, TimelineEntry, TurnView, VersionView
 from .base import CHUNK
+from .called import Called, called
 from .columns import StoredText, same_text
 from .queries import Queries, queries
 from .shown import SEEN, Shown
@@ -96,7 +97,18 @@ class ReadModels(ABC):
                 by_form.setdefault(row.form_id, []).append(row)
             evidence = self._evidence(connection, ask, values, one=one, current=True)
             names = None if ask.shown.sources is None else seen_names(connection, t, ask.shown, scope_id, form_id)
-        return [form_view(str(scope), form, by_form.get(form.form_id, []), evidence, names) for form in forms]
+            told = self._called(connection, t, scope_id, form_id)
+        return [
+            form_view(str(scope), form, by_form.get(form.form_id, []), evidence, names, told.form(form))
+            for form in forms
+            if form.form_id in by_form or not told.is_nothing(form.form_id)
+        ]
+
+    def _called(self, connection: sa.Connection, t: Tables, scope_id: int, form_id: str | None = None) -> Called:
+        """What may be told of names."""
+        marked = self._queries(connection, t).names_hidden(form_id=form_id is not None)
+        rows = marked.all(connection, {SEEN: scope_id, "form_id": form_id})
+        return called(connection, t, scope_id, [row.form_id for row in rows])
 
     def history(self, scope: Scope | str, form_id: str | None = None, slot: str | None = None) -> list[VersionView]:
         """Every version, by (form type, form, slot, element, valid_from, position); where one begins the one before it ends."""
@@ -133,16 +145,16 @@ class ReadModels(ABC):
             query = self._queries(connection, t).entries(
                 since=since is not None, until=until is not None, limit=limit is not None, newest_first=newest_first
             )
-            return [timeline_entry(row) for row in query.all(connection, values)]
+            told = self._called(connection, t, self.scope_number(connection, scope))
+            return [told.entry(timeline_entry(row)) for row in query.all(connection, values)]
 
     def entry(self, scope: Scope | str, entry_id: str) -> TimelineEntry | None:
         """One entry of the timeline; None where there is none (or it is not shown)."""
         with self.reading() as (connection, t):
-            mine = (t.timeline.c.scope_id == self.scope_number(connection, scope), t.timeline.c.entry_id == entry_id)
-            row = connection.execute(
-                self._shown(connection, t).entries.where(*mine).limit(1), self._of(connection, scope)
-            ).first()
-            return None if row is None else timeline_entry(row)
+            of = self._of(connection, scope)
+            mine = (t.timeline.c.scope_id == of[SEEN], t.timeline.c.entry_id == entry_id)
+            row = connection.execute(self._shown(connection, t).entries.where(*mine).limit(1), of).first()
+            return None if row is None else self._called(connection, t, of[SEEN]).entry(timeline_entry(row))
 
     def edges(self, scope: Scope | str, include_retired: bool = False) -> list[EdgeView]:
         """Relations between Forms, sorted by id."""
@@ -154,27 +166,33 @@ class ReadModels(ABC):
         """Open questions, oldest first."""
         with self.reading() as (connection, t):
             query = self._queries(connection, t).pending()
-            return [pending_view(row) for row in query.all(connection, self._of(connection, scope))]
+            of = self._of(connection, scope)
+            told = self._called(connection, t, of[SEEN])
+            return [told.pending(pending_view(row)) for row in query.all(connection, of)]
 
     def closed_summaries(self, scope: Scope | str) -> list[SummaryView]:
         """The newest revision of each week that was summarised, in order of weeks; of a scope that is seen in part, made from
         what is seen."""
         with self.reading() as (connection, t):
             scope_id, shown = self.scope_number(connection, scope), self._shown(connection, t)
-            return closed_weeks(connection, t, scope_id) if shown.whole else seen_weeks(connection, t, shown, scope_id)
+            told = self._called(connection, t, scope_id)
+            closed = closed_weeks(connection, t, scope_id) if shown.whole else seen_weeks(connection, t, shown, scope_id)
+            return [told.summary(week) for week in closed]
 
     def summaries(self, scope: Scope | str) -> list[SummaryView]:
         """The weeks in order: the newest revision of each closed one, and the one that is still going on as it looks now."""
         with self.reading() as (connection, t):
             scope_id, shown = self.scope_number(connection, scope), self._shown(connection, t)
             closed = closed_weeks(connection, t, scope_id) if shown.whole else seen_weeks(connection, t, shown, scope_id)
+            told = self._called(connection, t, scope_id)
+            closed = [told.summary(one) for one in closed]
             week = open_week(connection, t, scope_id)
             if week is None:
                 return closed
             now = make_summary(connection, t, scope_id, week, 0, shown)
         if now.turns or now.lines:
             view = SummaryView(week=week, revision=0, closed=False, turns=now.turns, sessions=now.sessions, lines=now.lines)
-            closed = [view_ for view_ in closed if view_.week < week] + [view]
+            closed = [view_ for view_ in closed if view_.week < week] + [told.summary(view)]
         return closed
 
     # -- turns ---------------------------------------------------------------------------------------------------------

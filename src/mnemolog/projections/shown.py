@@ -190,11 +190,11 @@ class Shown:
         """Names that Forms were given by somebody who is seen, and by nobody else before (a Form may be called again what it is
         called already)."""
         if self.sources is None:
-            return []
+            return [n.c.hidden == 0]
         first = self._t.names.alias()
         same = (first.c.scope_id == SCOPE, first.c.form_id == n.c.form_id, first.c.name == n.c.name)
         unseen = sa.exists().where(*same, first.c.position < n.c.position, sa.not_(sa.and_(*self._change(first))))
-        return [*self._change(n), sa.not_(unseen)]
+        return [n.c.hidden == 0, *self._change(n), sa.not_(unseen)]
 
     def rejected(self) -> list[Condition]:
         r = self._t.rejected

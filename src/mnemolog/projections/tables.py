@@ -25,10 +25,10 @@ __all__ = [
     "vectors",
 ]
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """The shape of all tables here; a store with a higher one was written by a newer mnemolog, and one with a lower one is filled
 anew from the log. 2: what knows which source and which Forms a row rests on. 3: a turn's terms without what a memory had put
-into it."""
+into it. 4: names that nothing but hidden inputs gave, and what only repeats a hidden value, are hidden."""
 
 PREFIX = "rm_"
 """Of every table here: the log's own tables may lie in the same database."""
@@ -318,7 +318,7 @@ class Tables:
             _text("pending_id"),
             key=("scope_id", "event_id", "form_type", "form_id", "pending_id"),
         )
-        # What a Form was called from which change on.
+        # What a Form was called from which change on; hidden where nothing but hidden inputs gave that name there.
         self.names = self._table(
             "names",
             _number("scope_id"),
@@ -326,8 +326,12 @@ class Tables:
             _number("position"),
             _number("place"),
             _text("name"),
+            _hidden(),
             key=("scope_id", "form_id", "position", "place"),
         )
+        # The literal that queries have: with a parameter in its place the index would not be looked at.
+        gone = self.names.c.hidden == sa.literal_column("1")
+        Index(f"{self.names.name}_hidden", self.names.c.scope_id, sqlite_where=gone, postgresql_where=gone)
         # Which weeks a scope has, and which of them changed (dynamics offset `touched`) after what their last summary covers;
         # a summary that does not cover `hidden_at` may tell of what was hidden there, and is not shown.
         self.weeks = self._table(

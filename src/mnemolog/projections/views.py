@@ -47,10 +47,11 @@ def form_view(
     slots: Sequence[Any],
     evidence: dict[EvidenceKey, list[Evidence]],
     names: dict[str, str] | None,
+    told: tuple[str, str],
 ) -> FormView:
     """names: what the Forms are called by those who are seen, where not everybody is. A Form may then have no name, and shows
-    no key that says more than the name and the quotes."""
-    name, key, updated_at, whole = form.name, form.key, form.updated_at, names is None
+    no key that says more than the name and the quotes. told: the (name, key) that nothing hidden alone gave."""
+    (name, key), updated_at, whole = told, form.updated_at, names is None
     views = [slot_view(row, evidence, retired=form.status == "retired", whole=whole) for row in slots]
     if names is not None:
         said = " ".join(piece.quote for view in views for piece in view.evidence).casefold()

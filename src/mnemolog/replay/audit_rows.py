@@ -10,6 +10,7 @@ import msgspec
 import sqlalchemy as sa
 
 from ..projections.base import CHUNK
+from ..projections.called import called
 from ..projections.store import Store
 from ..projections.summaries import open_week
 from ..projections.tables import Tables
@@ -92,11 +93,8 @@ class Rows:
             return ""
         if row.key in _UNNAMED and row.name in ("user", row.key, row.form_type):
             return str(row.name)  # nobody has called it so
-        n, t = self.tables.names, self.tables.turns
-        mine = (n.c.scope_id == self.number, n.c.form_id == form_id, n.c.name == row.name)
-        gone = sa.exists().where(t.c.scope_id == n.c.scope_id, t.c.position == n.c.position, t.c.hidden == 1)
-        told = self.connection.execute(sa.select(n.c.name).where(*mine, sa.not_(gone)).limit(1)).first()
-        return "" if told is None or self._is_hidden_value(form_id, row.name) else row.name or row.key
+        told, _ = called(self.connection, self.tables, self.number, [form_id]).form(row)
+        return "" if told != row.name or self._is_hidden_value(form_id, row.name) else row.name or row.key
 
     def _is_hidden_value(self, form_id: str, name: str) -> bool:
         """Whether a name is a value of the Form that was hidden, and none that may be shown."""
