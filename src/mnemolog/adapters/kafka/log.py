@@ -167,7 +167,12 @@ class PartitionLog:
             self._fold_others(step, CHANGES)
             heads = step.heads(list(dict.fromkeys(str(event.scope) for event in events)))
             keys = [_key(event) for event in events]
-            new = plan_decisions(events, _lookup(step, CHANGES, keys), lambda scope: heads.get(scope, ""))
+            try:
+                new = plan_decisions(events, _lookup(step, CHANGES, keys), lambda scope: heads.get(scope, ""))
+            except StaleDecision:
+                # They may link to what somebody sent who died before his commit: the next try looks at the topic's end.
+                self._left.pop(CHANGES, None)
+                raise
             self._send(step, CHANGES, self._outgoing(step, [decision.record for decision in new]))
             # Only what links in the topic itself counts, whatever came in between.
             valid = step.known(CHANGES, keys)
