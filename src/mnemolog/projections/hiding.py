@@ -47,9 +47,12 @@ class _Hiding:
             self._connection.execute(sa.update(table).where(table.c.scope_id == self._scope_id).values(hidden=1))
         for table in (t.slots, t.evidence, t.deadlines):
             self._connection.execute(sa.delete(table).where(table.c.scope_id == self._scope_id))
-        # No new revision of an empty week: it is due again only when something new falls into it.
+        # No new revision of an empty week: it is due again only when something new falls into it. One that nothing has fallen
+        # into is known from a summary that came early; what that tells of is newer than this.
         self._connection.execute(
-            sa.update(t.weeks).where(t.weeks.c.scope_id == self._scope_id).values(hidden_at=offset, touched=-1, inputs=0)
+            sa.update(t.weeks)
+            .where(t.weeks.c.scope_id == self._scope_id, t.weeks.c.touched >= 0)
+            .values(hidden_at=offset, touched=-1, inputs=0)
         )
 
     def form(self, form_id: str) -> None:
