@@ -116,6 +116,20 @@ def test_a_decision_of_a_stranger_counts_if_it_links_and_ours_is_stale_then(clie
     assert log.head(SCOPE) == sha256_hex(theirs.to_bytes())
 
 
+def test_what_links_to_a_dead_writers_decision_is_stale_once_and_not_for_ever(client: KafkaClient, log: PartitionLog) -> None:
+    """He died between his send and his commit: the index stands where this log left it, the topic does not."""
+    a, b, c = turns(3)
+    [(_, head)] = log.append_linked([decision(a, "")])
+    theirs = decision(b, head)
+    sent(client, CHANGES, theirs)
+    ours = decision(c, sha256_hex(theirs.to_bytes()))
+    with pytest.raises(StaleDecision):
+        log.append_linked([ours])
+    [(offset, digest)] = log.append_linked([ours])
+    assert offset == 2
+    assert log.head(SCOPE) == digest
+
+
 def test_a_decision_that_a_stranger_overtakes_is_void(client: KafkaClient, log: PartitionLog) -> None:
     """Between the look at the head and the send: the lock was lost, the other writer never had it."""
     a, b = turns(2)

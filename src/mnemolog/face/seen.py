@@ -40,14 +40,14 @@ class SeenMemory(Memory):
         if not isinstance(view, View):
             raise InvalidInput("view", f"must be a View, not {type(view).__name__}")
         self._tenant = tenant
-        self._home: SeenHome = _narrower(home, view, tenant)
-        self._sight = self._home.sight
-        self._source = self.sight.writes_as(DEFAULT_SOURCE)
+        self._home = part = _narrower(home, view, tenant)
+        self._sight = self._narrowed = part.sight
+        self._source = part.sight.writes_as(DEFAULT_SOURCE)
 
     @property
     def sight(self) -> Sight:
         """What is seen."""
-        return self._home.sight
+        return self._narrowed
 
     def close(self) -> None:
         """Nothing is closed."""
