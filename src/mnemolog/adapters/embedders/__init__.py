@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ...processors.core.ports import Embedder
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ...processors.core.ports import Embedder
 
 __all__ = ["EMBEDDERS", "embedder_named"]
 
