@@ -8,7 +8,8 @@ import errno
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 
 from ..schemas.errors import InvalidInput, MnemologError
 from .codes import Exit, code_of
@@ -49,6 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
+_MODULES = ("serve", "operations", "check", "recalls", "seal", "rollback", "rebuilding", "audit", "commands")
+"""Where commands are carried out; imported one after the other, until one has the command that was given."""
 _EXTRAS = {
     "aiokafka": "kafka,postgres",
     "faust": "kafka,postgres",
@@ -99,41 +102,11 @@ def run(argv: Sequence[str]) -> int:
         from .mcp import mcp
 
         return mcp(args)
-    from .serve import HANDLERS as SERVING
-
-    if args.command in SERVING:
-        return SERVING[args.command](args)
-    from .operations import HANDLERS as OPERATING
-
-    if args.command in OPERATING:
-        return OPERATING[args.command](args)
-    from .check import HANDLERS as CHECKING
-
-    if args.command in CHECKING:
-        return CHECKING[args.command](args)
-    from .recalls import HANDLERS as RECALLING
-
-    if args.command in RECALLING:
-        return RECALLING[args.command](args)
-    from .seal import HANDLERS as SEALING
-
-    if args.command in SEALING:
-        return SEALING[args.command](args)
-    from .rollback import HANDLERS as ROLLING_BACK
-
-    if args.command in ROLLING_BACK:
-        return ROLLING_BACK[args.command](args)
-    from .rebuilding import HANDLERS as REBUILDING
-
-    if args.command in REBUILDING:
-        return REBUILDING[args.command](args)
-    from .audit import HANDLERS as AUDITING
-
-    if args.command in AUDITING:
-        return AUDITING[args.command](args)
-    from .commands import HANDLERS
-
-    return HANDLERS[args.command](args)
+    for name in _MODULES:
+        handlers: dict[str, Callable[[argparse.Namespace], int]] = import_module(f".{name}", __package__).HANDLERS
+        if args.command in handlers:
+            return handlers[args.command](args)
+    raise RuntimeError(f"no module carries out {args.command!r}")
 
 
 def _checked(args: argparse.Namespace) -> None:
