@@ -84,6 +84,6 @@ def at_once(log: EventLog, block: int = 1000) -> str:
 
 def head(log: EventLog, store: SealStore) -> str:
     """The head of the last seal of dynamics."""
-    last = store.last(Place(log.log_id, log.epoch, 0, DYNAMICS))
+    _, last = store.newest(Place(log.log_id, log.epoch, 0, DYNAMICS))
     assert isinstance(last, Sealed)
     return last.seal.head

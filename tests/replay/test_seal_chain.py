@@ -415,6 +415,8 @@ def test_two_at_once_make_one_chain(memory: Memory) -> None:
     threads = [threading.Thread(target=run) for _ in range(3)]
     for thread in threads:
         thread.start()
+    while any(thread.is_alive() for thread in threads):
+        assert memory.check().intact
     for thread in threads:
         thread.join()
     total = sum(len(memory.records(topic)) for topic in SEALED)

@@ -17,7 +17,7 @@ from .seal_chain import MARK, Place, Seal, Sealed, SigningKey, genesis, link, ma
 from .seal_file import SealFile
 from .seal_make import places_of
 from .seal_name import Break, Found, Wanted, name_break
-from .seal_store import SealStore
+from .seal_store import SealStore, Stand
 
 __all__ = ["Break", "SealCheck", "TopicCheck", "check_log", "merged_checks"]
 
@@ -176,10 +176,13 @@ class _Check:
             yield from here
 
     def _of_database(self) -> Iterator[Sealed]:
-        """In order; how many there must be is noted beside them."""
-        stand = self._store.stand(self._place)
+        """In order, as many as are noted beside them when it begins: whoever seals meanwhile seals records that this check may
+        not have in sight."""
+        noted = self._store.stand(self._place) or Stand(0, "")
         expected, last = 0, ""
         for number, item in self._store.read(self._place):
+            if number >= noted.number:
+                break
             if number > expected:
                 self._break_seal(expected, self._end, "is gone")
             expected = number + 1
@@ -190,11 +193,17 @@ class _Check:
             else:
                 last = item.hash
                 yield item
-        noted = (0, "") if stand is None else (stand.number, stand.hash)
-        if noted[0] > expected:
-            self._break_seal(expected, self._end, f"is gone: {noted[0]} were made")
-        elif noted != (expected, last):
+        if noted.number > expected:
+            self._break_seal(expected, self._end, f"is gone: {noted.number} were made")
+        elif noted != (expected, last) or not self._noted_newest():
             self._break_seal(max(expected - 1, 0), self._end, "is not the one that was noted as the last")
+
+    def _noted_newest(self) -> bool:
+        """Whether the newest seal is the one that is noted as such, however many there are by now."""
+        stand, newest = self._store.newest(self._place)
+        if stand is None or not isinstance(newest, Sealed):
+            return stand is None and newest is None
+        return stand == (newest.seal.number + 1, newest.hash)
 
     def _problem(self, sealed: Sealed, before: Seal | None, whole: bool) -> str:
         """What is wrong with a seal by itself, and with how it follows on the one before it; empty where nothing is."""

@@ -107,7 +107,7 @@ def _seal_topic(
 
 
 def _last(log: EventLog, store: SealStore, place: Place) -> Seal | None:
-    stand, last = store.stand(place), store.last(place)
+    stand, last = store.newest(place)
     if stand is None and last is None:
         return None
     where = f"{place.topic}, partition {place.partition}"

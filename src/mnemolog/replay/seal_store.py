@@ -81,19 +81,20 @@ class SealStore:
     def stand(self, place: Place) -> Stand | None:
         """None where nothing was ever sealed."""
         with self._database.reading() as connection:
-            if not self._there(connection):
-                return None
-            row = connection.execute(sa.select(_ends.c.number, _ends.c.hash).where(*_at(_ends, place))).one_or_none()
-            return None if row is None else Stand(row.number, row.hash)
+            return self._stand(connection, place)
 
-    def last(self, place: Place) -> Sealed | str | None:
-        """The newest one; what is wrong with it where it cannot be read."""
+    def newest(self, place: Place) -> tuple[Stand | None, Sealed | str | None]:
+        """The stand and the newest seal as they were at one moment, whoever seals beside; what is wrong with the seal where it
+        cannot be read."""
         with self._database.reading() as connection:
             if not self._there(connection):
-                return None
+                return None, None
             query = sa.select(_seals).where(*_at(_seals, place)).order_by(_seals.c.number.desc()).limit(1)
             row = connection.execute(query).one_or_none()
-            return None if row is None else _sealed(row)
+            last = None if row is None else _sealed(row)
+            if row is not None and isinstance(last, Sealed) and last.seal.number != row.number:
+                last = f"is kept as number {row.number} and says {last.seal.number}"
+            return self._stand(connection, place), last
 
     def read(self, place: Place, start: int = 0) -> Iterator[tuple[int, Sealed | str]]:
         """(number, seal) from number `start` on, in order; what is wrong where a row cannot be read as a seal."""
@@ -112,8 +113,7 @@ class SealStore:
         """Appends seals that follow on the last one. False, and nothing is appended, where somebody else was quicker."""
         with self._database.writing() as connection:
             self._make(connection)
-            row = connection.execute(sa.select(_ends.c.number, _ends.c.hash).where(*_at(_ends, place))).one_or_none()
-            number, last = (0, "") if row is None else (row.number, row.hash)
+            number, last = self._stand(connection, place) or Stand(0, "")
             if (number, last) != (seals[0].seal.number, seals[0].seal.previous):
                 return False
             rows = [
@@ -157,6 +157,12 @@ class SealStore:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _stand(self, connection: sa.Connection, place: Place) -> Stand | None:
+        if not self._there(connection):
+            return None
+        row = connection.execute(sa.select(_ends.c.number, _ends.c.hash).where(*_at(_ends, place))).one_or_none()
+        return None if row is None else Stand(row.number, row.hash)
 
     def _there(self, connection: sa.Connection) -> bool:
         self._made = self._made or all(self._database.has_table(connection, table.name) for table in (_seals, _ends))
