@@ -254,6 +254,110 @@ def test_a_late_fact_older_than_the_rollback_is_filed_and_undoes_nothing(r: Reso
     assert r.value("home") == "Paris"
 
 
+def apollo(r: Resolver, budget: str, day: float, **more: Any) -> ch.Decision:
+    words = f"Apollo has {budget}"
+    return r.say(words, cand("budget", money(budget), **{"form_type": "project", "entity": APOLLO, **more}), day=day)
+
+
+@pytest.mark.parametrize("by", ["rollback", "user"])
+def test_a_late_fact_about_what_was_called_off_since_is_filed_there_and_brings_nothing_back(r: Resolver, by: str) -> None:
+    home(r, "Rome", 1)
+    apollo(r, "5", 5)
+    called_off = r.form("project", "apollo")
+    if by == "rollback":
+        back(r, "e0", day=10)
+    else:
+        r.say("forget Apollo", cand(op="retire", form_type="project", entity=APOLLO), day=10)
+    assert r.state.retired == {called_off: at(10)}
+    # A rollback affirms what stood; in what the user called off, what was true until then goes on.
+    affirmed, ended = (["history", "confirmed"], ["history"]) if by == "rollback" else (["confirmed"], ["retired"])
+    for day, entity, statuses in ((3, APOLLO, ["history"]), (7, APOLLO, affirmed), (8, EntityRef("current"), affirmed[:1])):
+        late = apollo(r, str(day), day, entity=entity)
+        assert not of(ch.FormCreated, late)
+        assert [(change.form_id, change.status) for change in of(ch.SlotChanged, late)] == [(called_off, s) for s in statuses]
+    assert r.state.form[called_off].retired
+    no_budget = cand("budget", op="remove", form_type="project", entity=APOLLO)
+    over = r.say("Apollo has no budget any more", no_budget, day=9)
+    assert [(change.form_id, change.status) for change in of(ch.SlotChanged, over)] == [(called_off, s) for s in ended]
+    for number, more in enumerate(({"hedged": True, "confidence": 0.5}, {"valid_from": at(90)})):
+        refused = apollo(r, f"9{number}", 9, **more)
+        assert kinds(refused) == ["Rejected"], more
+        assert of(ch.Rejected, refused)[0].reason == "what it is about was called off since it was said"
+    assert not r.pendings()
+    assert r.value("budget", "project", "apollo") is None
+    again = apollo(r, "10", 11)
+    assert of(ch.FormCreated, again)
+    assert r.value("budget", "project", "apollo") == "10 EUR"
+
+
+def test_a_late_fact_about_a_user_whom_a_rollback_took_back_is_filed(r: Resolver) -> None:
+    apollo(r, "5", 1)
+    home(r, "Rome", 2)
+    r.say("my friend Jo", cand("home", text("Bonn"), entity=EntityRef("named", "Jo", "friend")), day=3)
+    user, friend = r.form("person", "self"), r.form("person", "jo")
+    back(r, "e0", day=10)
+    late = of(ch.SlotChanged, home(r, "Oslo", 4))
+    assert [(change.form_id, change.status, change.valid_from) for change in late] == [
+        (user, "history", at(4)),
+        (user, "confirmed", at(10)),
+    ]
+    told = r.say("my friend is a nurse", cand("job", text("nurse"), entity=EntityRef("relative", "", "friend")), day=5)
+    assert kinds(told) == ["SlotChanged"]
+    assert of(ch.SlotChanged, told)[0].form_id == friend
+    related = cand(op="relate", relation="works_on", target=APOLLO, target_type="project", entity=EntityRef("named", "Jo"))
+    assert kinds(r.say("Jo works on Apollo", related, day=6)) == ["Rejected"]
+    assert r.value("home") is None
+    assert kinds(home(r, "Bern", 11))[0] == "FormCreated"
+    assert r.value("home") == "Bern"
+
+
+def test_who_is_put_back_by_a_rollback_of_a_rollback_is_spoken_of_as_ever(r: Resolver) -> None:
+    home(r, "Rome", 1)
+    apollo(r, "5", 2)
+    back(r, "e0", day=10)
+    back(r, "e1", day=12)
+    assert not r.state.retired
+    assert of(ch.SlotChanged, apollo(r, "6", 5))[0].status == "history"
+    assert of(ch.SlotChanged, apollo(r, "7", 13))[0].status == "confirmed"
+    assert r.value("budget", "project", "apollo") == "7 EUR"
+
+
+def test_what_is_said_after_a_rollback_holds_however_long_it_is_said_to_have_been_so(r: Resolver) -> None:
+    r.say("my name is Ann", cand("name", text("Ann")), cand("likes", text("tea"), op="add"), day=1)
+    home(r, "Rome", 2)
+    r.say("no more tea", cand("likes", text("tea"), op="remove"), day=3)
+    back(r, "e0", day=10)
+    since = {"valid_from": at(5)}
+    home(r, "Oslo", 11, **since)
+    assert r.value("home") == "Oslo"
+    r.say("my name has been Eve since", cand("name", text("Eve"), **since), day=11)
+    assert r.value("name") == "Eve"
+    assert r.values("likes") == ["tea"]
+    r.say("no tea since", cand("likes", text("tea"), op="remove", **since), day=11)
+    assert r.values("likes") == []
+    r.say("tea since", cand("likes", text("tea"), op="add", **since), day=12)
+
+
+@pytest.mark.parametrize("target", ["scope", "form"])
+def test_what_a_rollback_left_as_it_stood_is_not_undone_by_a_late_fact_either(r: Resolver, target: str) -> None:
+    home(r, "Rome", 1)
+    r.say("tea, no coffee", cand("likes", text("tea"), op="add"), cand("dislikes", text("coffee"), op="add"), day=2)
+    r.say("Ann", cand("name", text("Ann")), day=5)
+    back(r, "e1", day=10, **({} if target == "scope" else {"target": "form", "target_id": r.form("person", "self")}))
+    late = of(ch.SlotChanged, home(r, "Bern", 6))
+    assert [(change.value.shown, change.status, change.valid_from) for change in late] == [
+        ("Bern", "history", at(6)),
+        ("Rome", "confirmed", at(10)),
+    ]
+    assert r.value("home") == "Rome"
+    r.say("no tea", cand("likes", text("tea"), op="remove"), day=7)
+    assert r.values("likes") == ["tea"]
+    r.say("a pilot", cand("job", text("pilot")), day=7)
+    assert r.value("job") == "pilot", "nobody had known it: there is nothing to undo"
+    home(r, "Bern", 12, valid_from=at(6))
+    assert r.value("home") == "Bern"
+
+
 def test_a_rollback_holds_from_the_latest_that_happened_where_its_own_time_is_earlier(r: Resolver) -> None:
     home(r, "Rome", 1)
     home(r, "Oslo", 30)

@@ -304,6 +304,8 @@ class RolledBack(_Change, tag="rolled_back", frozen=True, kw_only=True):
     """Where a recorded time was asked for."""
     at: str
     """Event time of that input."""
+    since: str = ""
+    """Event time from which on what was put back, or stood as it did, holds."""
     reason: str = ""
     actor: str = ""
     forms: list[FormStood] = []

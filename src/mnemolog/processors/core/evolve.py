@@ -128,7 +128,9 @@ def _form_retired(state: ScopeState, change: ch.FormRetired, cause: Cause, touch
     form = state.form.get(change.form_id)
     if form is not None:
         state.form[form.form_id] = msgspec.structs.replace(form, retired=True)
+        state.retired[form.form_id] = change.valid_from
         touched[f"form{SEP}{form.form_id}"] = None
+        touched[f"retired{SEP}{form.form_id}"] = None
 
 
 def _edge_added(state: ScopeState, change: ch.EdgeAdded, cause: Cause, touched: Touched) -> None:
@@ -178,8 +180,31 @@ def _deadline_done(state: ScopeState, change: ch.DeadlineDone, cause: Cause, tou
         touched[f"deadline{SEP}{change.deadline_id}"] = None
 
 
+def _rolled_back(state: ScopeState, change: ch.RolledBack, cause: Cause, touched: Touched) -> None:
+    """What stands is affirmed by a rollback, put back or not: what comes to light later about the time before is older news."""
+    if not change.since:
+        return  # decided before it was told from when on it holds
+    if change.target == "slot":
+        places = list(state.elements.get(slot_key(change.target_id, change.slot), ()))
+    elif change.target == "form":
+        places = [key for at in state.places_of.get(change.target_id, ()) for key in state.elements.get(at, ())]
+    else:
+        places = list(state.place)
+    for key in places:
+        place = state.place[key]
+        standing = place.standing
+        if standing is None or standing.since >= change.since:
+            continue
+        affirmed = msgspec.structs.replace(standing, affirmed=change.since)
+        hot = tuple([affirmed if item.version == standing.version else item for item in place.hot])
+        state.place[key] = msgspec.structs.replace(place, standing=affirmed, hot=hot)
+        touched[f"place{SEP}{key}"] = None
+    state.rollback[change.since] = cause.input_id
+    touched[f"rollback{SEP}{change.since}"] = None
+
+
 def _nothing(state: ScopeState, change: ch.Change, cause: Cause, touched: Touched) -> None:
-    """Episodes, refusals and what a rollback was asked for are for readers; deciding needs none of them."""
+    """Episodes and refusals are for readers; deciding needs none of them."""
 
 
 def _hidden(state: ScopeState, change: ch.Hidden, cause: Cause, touched: Touched) -> None:
@@ -206,5 +231,5 @@ _HANDLERS: dict[type, Callable[[ScopeState, Any, Cause, Touched], None]] = {
     ch.DeadlineDone: _deadline_done,
     ch.Hidden: _hidden,
     ch.FormRestored: form_restored,
-    ch.RolledBack: _nothing,
+    ch.RolledBack: _rolled_back,
 }

@@ -97,6 +97,8 @@ def form_restored(state: ScopeState, change: ch.FormRestored, cause: Cause, touc
             kept.append((key, had.get(key, 0)))
     state.form[form.form_id] = Form(form.form_id, kind, form.key, change.name, False, form.touched, tuple(kept))
     touched[f"form{SEP}{form.form_id}"] = None
+    if state.retired.pop(form.form_id, None) is not None:
+        touched[f"retired{SEP}{form.form_id}"] = None
     for key in dict.fromkeys([*had, *change.keys, *change.aliases]):
         _found_by(state, kind, key)
 

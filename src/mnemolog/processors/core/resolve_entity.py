@@ -11,7 +11,17 @@ from .draft import Draft
 from .records import SEP, Form
 from .wording import self_name, type_label
 
-__all__ = ["add_edge", "find_form", "form_key", "identified", "make_form", "name_by_value", "naming"]
+__all__ = [
+    "add_edge",
+    "called_off_since",
+    "find_form",
+    "form_key",
+    "identified",
+    "identified_since",
+    "make_form",
+    "name_by_value",
+    "naming",
+]
 
 # Of these everybody has one, so that "my mother" and "my mother Anna" are the same person even before she is named.
 _KIN = """mother mom mum father dad wife husband spouse partner girlfriend boyfriend fiance fiancee boss manager landlord
@@ -113,9 +123,33 @@ def _find_anaphor(draft: Draft, ref: EntityRef, form_type: FormType) -> Form | N
     return max(others, key=lambda form: form.touched) if others else None
 
 
+def called_off_since(draft: Draft, ref: EntityRef, form_type: FormType) -> Form | None:
+    """The Form that words are about which are older than its end, where nothing that lives is meant: what comes to light late
+    about it belongs to its history, and brings it back no more than if it had been known in time."""
+    state, ref, kind = draft.state, _about(draft, ref, form_type), form_type.name
+    if form_type.about == "scope":
+        keys = ["scope"]
+    elif ref.kind == "self" or (ref.kind == "current" and form_type.about == "person"):
+        keys = ["self"]
+    elif ref.kind == "named":
+        keys = [form_key(form_type, ref.name), *([relation_key(ref.relation)] if ref.relation else [])]
+    elif ref.kind == "relative":
+        keys = [relation_key(ref.relation or ref.name)]
+    elif ref.kind == "current":
+        known = [state.since_called_off(form_id, draft.given.moment) for form_id in state.forms_of.get(kind, ())]
+        return max((form for form in known if form is not None), key=lambda form: form.touched, default=None)
+    else:
+        return None
+    found = [state.since_called_off(state.keys.get(f"{kind}{SEP}{key}", ""), draft.given.moment) for key in keys]
+    return next((form for form in found if form is not None), None)
+
+
 def make_form(draft: Draft, ref: EntityRef, form_type: FormType, evidence: tuple[Evidence, ...]) -> Form | None:
-    """`find_form`, or a new Form for it; None where it points back to nothing."""
+    """`find_form`, else the Form that was called off since it was said, else a new Form for it; None where it points back to
+    nothing."""
     found = find_form(draft, ref, form_type)
+    if found is None and (former := called_off_since(draft, ref, form_type)) is not None:
+        return former
     ref = _about(draft, ref, form_type)
     if found is None:
         found = _create(draft, ref, form_type)
@@ -239,6 +273,14 @@ def identified(
             "named", f"{form_type.name} {value.shown}"
         )
     return None, ref
+
+
+def identified_since(draft: Draft, ref: EntityRef, form_type: FormType, slot: str, declared: Slot, value: Value) -> Form | None:
+    """The Form with that identifying value which was called off since, where the words name none."""
+    if form_type.about == "scope" or ref.kind in ("self", "relative", "named"):
+        return None
+    key = _identity_key(form_type, slot, declared, value)
+    return draft.state.since_called_off(draft.state.keys.get(f"{form_type.name}{SEP}{key}", ""), draft.given.moment)
 
 
 def name_by_value(draft: Draft, form: Form, form_type: FormType, slot: str, declared: Slot, value: Value) -> None:

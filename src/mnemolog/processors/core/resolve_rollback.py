@@ -249,6 +249,7 @@ class _Rollback:
                 to_source=past.source,
                 to_time=data.to_time or "",
                 at=past.at,
+                since=self._when,
                 reason=data.reason,
                 actor=data.actor,
                 forms=self._forms,

@@ -15,9 +15,19 @@ from .draft import Claim, Draft
 from .finer import is_finer
 from .records import Form
 from .resolve_cancel import call_off
-from .resolve_entity import add_edge, find_form, identified, make_form, name_by_value, naming
+from .resolve_entity import (
+    add_edge,
+    called_off_since,
+    find_form,
+    identified,
+    identified_since,
+    make_form,
+    name_by_value,
+    naming,
+)
 from .resolve_pending import Why, open_question, open_unresolved
 from .resolve_relation import declared_relations
+from .resolve_time import since_rollback
 from .resolve_turn import located
 from .resolve_value import end_value, set_value
 
@@ -25,6 +35,7 @@ __all__ = ["evidence_problem", "hear", "settle", "value_problem"]
 
 _SECOND_HAND = ("assistant", "tool")
 _FIRST_HAND = ("user", "document")
+_CALLED_OFF = "what it is about was called off since it was said"
 
 
 def hear(draft: Draft, candidate: Candidate) -> None:
@@ -161,6 +172,9 @@ def _ask(draft: Draft, candidate: Candidate, form_type: FormType, declared: Slot
     form = find_form(draft, candidate.entity, form_type)
     if form is not None and _stands(draft, form, candidate, declared):
         return  # an echo of what is known reinforces nothing
+    if form is None and called_off_since(draft, candidate.entity, form_type) is not None:
+        draft.reject(_CALLED_OFF, candidate)
+        return
     open_question(draft, candidate, form_type, declared, form, candidate.entity.name or candidate.entity.relation, why)
 
 
@@ -212,11 +226,15 @@ def settle(
             draft.reject("there is nothing that this could end", candidate)
         else:
             open_unresolved(draft, candidate, form_type, candidate.entity.name)
+    elif form.retired and claim.when > draft.horizon:
+        draft.reject(_CALLED_OFF, candidate)
     elif candidate.op == "remove":
-        if not end_value(draft, form, claim, declared):
+        if not end_value(draft, form, since_rollback(draft, form, claim, declared), declared):
             draft.reject("there is nothing that this could end", candidate)
     else:
-        set_value(draft, form, claim, declared)
+        set_value(draft, form, since_rollback(draft, form, claim, declared), declared)
+        if form.retired:
+            return  # filed in its history; it is called and related as it was
         if declared.identity and claim.value is not None and claim.when <= draft.horizon:
             name_by_value(draft, form, form_type, claim.slot, declared, claim.value)
         declared_relations(draft, draft.state.form[form.form_id], form_type, evidence)
@@ -235,13 +253,16 @@ def _form(
         return known
     ref = candidate.entity
     if candidate.op == "remove":
-        return find_form(draft, ref, form_type)
+        return find_form(draft, ref, form_type) or called_off_since(draft, ref, form_type)
     if declared.identity and candidate.value is not None:
         found, ref = identified(
             draft, ref, form_type, candidate.slot, declared, candidate.value, correction=candidate.correction
         )
         if found is not None:
             return found
+        former = identified_since(draft, ref, form_type, candidate.slot, declared, candidate.value)
+        if former is not None:
+            return former
         if ref.kind == "current" and naming(declared) and find_form(draft, ref, form_type) is None:
             ref = EntityRef("named", candidate.value.shown)
     return make_form(draft, ref, form_type, evidence)
@@ -256,5 +277,7 @@ def _relate(draft: Draft, candidate: Candidate, form_type: FormType, evidence: t
     other = make_form(draft, candidate.target, target_type, evidence)
     if one is None or other is None:
         open_unresolved(draft, candidate, form_type, candidate.entity.name if one is None else candidate.target.name)
+    elif one.retired or other.retired:
+        draft.reject(_CALLED_OFF, candidate)
     elif one.form_id != other.form_id:
         add_edge(draft, one.form_id, other.form_id, candidate.relation, evidence)

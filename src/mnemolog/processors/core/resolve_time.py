@@ -7,12 +7,22 @@ import msgspec
 from ...schemas.changes import DeadlineSet, SlotReason
 from ...schemas.codec import derived_id
 from ...schemas.envelope import DEFAULT_SOURCE
+from ...schemas.forms import Slot
 from ...schemas.values import Value
 from .draft import Claim, Draft
 from .finer import same
 from .records import Form, Place, Version
 
-__all__ = ["VALID_FROM", "deadline_id", "file_late", "in_force_at", "schedule", "standing_of", "version_corrected"]
+__all__ = [
+    "VALID_FROM",
+    "deadline_id",
+    "file_late",
+    "in_force_at",
+    "schedule",
+    "since_rollback",
+    "standing_of",
+    "version_corrected",
+]
 
 VALID_FROM = "valid_from"
 """The kind of deadline at which a scheduled version becomes current."""
@@ -49,6 +59,18 @@ def version_corrected(place: Place, claim: Claim) -> Version | None:
         ):
             return version
     return None
+
+
+def since_rollback(draft: Draft, form: Form, claim: Claim, declared: Slot) -> Claim:
+    """What is said after a rollback goes on from what that put back or left, which holds from the rollback on: it is no late
+    news, however long it is said to have been so."""
+    element = claim.value.key if declared.many and claim.value is not None else ""
+    standing = standing_of(draft.state.place_of(form.form_id, claim.slot, element))
+    if standing is None or standing.since not in draft.state.rollback or (claim.correction and claim.before is not None):
+        return claim
+    if claim.when < standing.since <= draft.given.moment:
+        return msgspec.structs.replace(claim, when=standing.since)
+    return claim
 
 
 def file_late(

@@ -16,7 +16,7 @@ from .records import META, SEP, Edge, Form, Meta, Note, Pending, Place, Session,
 
 __all__ = ["ScopeState", "dump", "index_place", "load"]
 
-_STORED = ("form", "place", "count", "pending", "edge", "deadline", "session", "working")
+_STORED = ("form", "place", "count", "pending", "edge", "deadline", "session", "working", "retired", "rollback")
 
 
 class ScopeState:
@@ -38,6 +38,8 @@ class ScopeState:
         "pending_of",
         "place",
         "places_of",
+        "retired",
+        "rollback",
         "scheduled",
         "scope",
         "seq",
@@ -68,6 +70,10 @@ class ScopeState:
         """Deadline id to the time it is due."""
         self.session: MutableMapping[str, Session] = {}
         self.working: MutableMapping[str, tuple[Note, ...]] = {}
+        self.retired: MutableMapping[str, str] = {}
+        """Form that is called off to the event time of that."""
+        self.rollback: MutableMapping[str, str] = {}
+        """Event time from which a rollback holds to its input."""
         # Derived.
         self.keys: MutableMapping[str, str] = {}
         """(form type SEP key) to the Form that is called so."""
@@ -131,6 +137,11 @@ class ScopeState:
         found = self.form.get(self.keys.get(f"{form_type}{SEP}{key}", ""))
         return found if found is not None and not found.retired else None
 
+    def since_called_off(self, form_id: str, moment: str) -> Form | None:
+        """The Form, where it was called off after `moment` and is so still."""
+        found = self.form.get(form_id)
+        return found if found is not None and found.retired and moment < self.retired.get(form_id, "") else None
+
     def last_touched(self, form_type: str, session: str) -> Form | None:
         """The living Form of that type that was last talked about: in the session, else in the scope."""
         seen = self.session.get(session)
@@ -153,11 +164,13 @@ _TYPES: dict[str, Any] = {
     "deadline": tuple[str, str],
     "session": tuple[str, Session],
     "working": tuple[str, tuple[Note, ...]],
+    "retired": tuple[str, str],
+    "rollback": tuple[str, str],
     "meta": Meta,
 }
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {kind: msgspec.json.Decoder(of) for kind, of in _TYPES.items()}
 _ENCODE = msgspec.json.Encoder().encode
-_KEYED = ("count", "deadline", "session", "working")
+_KEYED = ("count", "deadline", "session", "working", "retired", "rollback")
 """Kinds whose record does not say its own key."""
 
 
@@ -200,7 +213,7 @@ def load(scope: Scope, blobs: Mapping[str, bytes]) -> ScopeState:
             )
     state.form.update(sorted(read["form"], key=lambda item: item[1].keys[0][1]))  # type: ignore[attr-defined, arg-type]
     state.place.update(sorted(read["place"], key=lambda item: item[1].born))  # type: ignore[attr-defined, arg-type]
-    for kind in ("count", "deadline", "working"):
+    for kind in ("count", "deadline", "working", "retired", "rollback"):
         getattr(state, kind).update(sorted(read[kind], key=lambda item: item[0]))
     for kind in ("pending", "edge", "session"):
         getattr(state, kind).update(sorted(read[kind], key=lambda item: item[1].seq))  # type: ignore[attr-defined]
