@@ -9,8 +9,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.said import Resolver, at, cand, reloaded, snapshot, text
+from core.said import POLICY, Resolver, at, cand, reloaded, snapshot, text
 from core.test_properties_core import commands, folded, play, play_step, turns
+from mnemolog.processors.core.finer import is_finer
 from mnemolog.processors.core.past import PastState
 from mnemolog.processors.core.state import ScopeState
 from mnemolog.schemas import changes as ch
@@ -164,3 +165,40 @@ def test_a_slot_or_a_form_goes_back_and_nothing_else_moves(script, to: int, whic
         }
     if whole:
         assert after["forms"].get(form_id) == wanted["forms"].get(form_id)
+
+
+@MANY
+@given(scripts, scripts, st.integers(0, 30))
+def test_what_comes_to_light_late_undoes_no_rollback(script, later, to: int) -> None:  # type: ignore[no-untyped-def]
+    live = play(Resolver(), script)
+    if not live.inputs:
+        return
+    live.give(RollbackRequested(target="scope", to=f"e{to % len(live.inputs)}", reason="wrong"), when=at(30))
+    if not live.state.rollback:
+        return  # nothing differed
+    stood = values(live.state)
+    off = [form for form in live.state.form.values() if form.retired]
+    living = {form.form_id for form in live.state.form.values() if not form.retired}
+    for step in later:
+        if step[0] == "turn" and not any(item.op == "retire" for item in step[-1]):
+            play_step(live, step)
+    now = values(live.state)
+    for key, value in stood.items():
+        slot = POLICY.slot(live.state.form[live.state.place[key].form_id].form_type, live.state.place[key].slot)
+        assert key in now
+        assert slot is not None
+        assert now[key] == value or is_finer(now[key], value, slot)
+    assert all(live.state.form[form.form_id].retired for form in off)
+    names = {(form.form_type, form.key) for form in off}
+    made = [form for form in live.state.form.values() if not form.retired and form.form_id not in living]
+    assert not [form for form in made if (form.form_type, form.key) in names]
+    assert snapshot(folded(live, live.records)) == snapshot(live.state)
+
+
+def values(state: ScopeState) -> dict[str, Any]:
+    """What stands in the slots of living Forms."""
+    return {
+        key: found.value
+        for key, place in state.place.items()
+        if (found := place.current) is not None and not state.form[place.form_id].retired
+    }
