@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.said import CURRENT_FORMS, Resolver, at, cand, enum, money, reloaded, snapshot, text
@@ -31,8 +31,9 @@ from mnemolog.schemas.inputs import (
 )
 from mnemolog.schemas.observations import Candidate, EntityRef
 from mnemolog.schemas.scope import Scope
+from support.examples import examples
 
-MANY = settings(derandomize=True, deadline=None, max_examples=60)
+MANY = examples(60)
 
 VALUES = ["Rome", "Oslo", "deep red", "red", "Oslo, Norway", "罗马", "深红", "红"]
 ENTITIES = [

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.said import POLICY, Resolver, at, cand, reloaded, snapshot, text
@@ -16,6 +16,7 @@ from mnemolog.processors.core.past import PastState
 from mnemolog.processors.core.state import ScopeState
 from mnemolog.schemas import changes as ch
 from mnemolog.schemas.inputs import RollbackRequested
+from support.examples import examples
 
 announced = st.tuples(
     st.just("turn"),
@@ -39,7 +40,7 @@ announced = st.tuples(
 )
 """What is to come: some of it is due before a rollback, some is not."""
 scripts = st.lists(st.one_of(turns, turns, turns, announced, commands), max_size=25)
-MANY = settings(derandomize=True, deadline=None, max_examples=150)
+MANY = examples(150)
 
 
 def stands(state: ScopeState, now: str = "") -> dict[str, Any]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemolog.processors.core.summarise import MAX_LINE, summarise_week, week_lines
 from mnemolog.schemas.views import TimelineEntry
+from support.examples import examples
 
 
 def entry(number: int, text: str, *, kind: str = "event", day: int = 4, action: str = "", cause: str = "") -> TimelineEntry:
@@ -64,7 +65,7 @@ def test_a_long_line_is_cut() -> None:
     assert line.endswith("…")
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@examples(60)
 @given(
     st.lists(
         st.builds(

@@ -13,6 +13,7 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
 import mnemolog.processors.embedded as embedded
+import support.examples
 from mnemolog.adapters.logs.memory import MemoryLog
 from mnemolog.adapters.logs.sqlite import SqliteLog
 from mnemolog.home import deadline_event
@@ -98,13 +99,7 @@ SAID = (
 def examples(count: int) -> settings:
     """So many examples, the same in every run; in the deep profile twenty times as many. A failure is not made smaller: the
     stories are short, and each takes its time."""
-    deep = (settings.default or settings()).max_examples // 50
-    return settings(
-        derandomize=deep <= 1,
-        deadline=None,
-        max_examples=count * max(deep, 1),
-        phases=(Phase.explicit, Phase.reuse, Phase.generate),
-    )
+    return support.examples.examples(count, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 
 
 class Step(msgspec.Struct, frozen=True):

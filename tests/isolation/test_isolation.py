@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 
 from isolation.paths import MCP_ASKED, NOTHING_READ, PATHS, Known, Reader, readers, words_in
@@ -14,6 +14,7 @@ from mnemolog import Memory, View
 from mnemolog.query.service.mcp_tools import TOOLS
 from mnemolog.schemas.errors import NotAllowed
 from query.memory import HashingEmbedder
+from support.examples import examples
 
 EXAMPLES = 4
 """Stories a run; each is read through a view by every path."""
@@ -110,9 +111,8 @@ def test_every_tool_is_asked() -> None:
 
 
 @given(steps=STEPS, views=st.lists(VIEWS, min_size=1, max_size=1))
-@settings(
-    max_examples=EXAMPLES,
-    deadline=None,
+@examples(
+    EXAMPLES,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     phases=PHASES,
 )

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -21,6 +20,7 @@ from mnemolog.schemas.events import CHANGES, DYNAMICS, OBSERVATIONS, SUMMARIES
 from mnemolog.schemas.scope import Scope
 from mnemolog.schemas.times import add_seconds
 from support.events import START, ManualClock, decision, observation, turn
+from support.examples import examples
 
 SCOPES = [Scope("acme", "user:1"), Scope("acme", "用户"), Scope("other", "user:1")]
 TOPICS = (DYNAMICS, OBSERVATIONS, CHANGES, SUMMARIES)
@@ -133,4 +133,4 @@ def _answer(act: Callable[[EventLog], Any], log: EventLog) -> Any:
 
 
 TestLogsAgree = LogsAgree.TestCase
-TestLogsAgree.settings = settings(max_examples=25, stateful_step_count=40, derandomize=True, deadline=None)
+TestLogsAgree.settings = examples(25, stateful_step_count=40)

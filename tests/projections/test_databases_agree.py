@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 import sqlalchemy as sa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from golden.recorded import LOGS, replay_into
@@ -33,6 +33,7 @@ from replay.hand import Writer, created, project, quote, slot
 from replay.logged import bring_up, emptied, record
 from replay.places import Place, place_of
 from replay.stories import Step, steps, tell
+from support.examples import examples
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +128,7 @@ def test_a_whole_log(server: Place, tmp_path: Path, made: Callable[[Path], Event
     log.close()
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(steps, st.integers(1, 12), st.integers(0, 40))
 def test_any_story_in_any_batches(server: Place, story: list[Step], size: int, back: int) -> None:
     log = MemoryLog()
@@ -169,7 +170,7 @@ def spoken(texts: Sequence[str], confidence: float) -> Writer:
     return writer
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.lists(words, min_size=1, max_size=8), st.floats(0, 1))
 def test_any_text_and_number(server: Place, texts: list[str], confidence: float) -> None:
     items = spoken(texts, confidence).items

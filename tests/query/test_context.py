@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -18,6 +18,7 @@ from mnemolog.query.excerpts import MAX_EXCERPT, UNSURE_SHARE, excerpt
 from mnemolog.query.recall import Recall
 from mnemolog.schemas.values import Value
 from query.memory import HashingEmbedder, Lists, event, form, pending, recall_over, slot, version
+from support.examples import examples
 
 ME = "acme/user:1"
 NOW = "2026-05-20T12:00:00.000000Z"
@@ -385,7 +386,7 @@ def test_an_excerpt_is_the_part_that_was_asked_for() -> None:
     assert len(excerpt("预算" * 5000, frozenset({"预算"}))) <= MAX_EXCERPT + 2
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.lists(st.text(min_size=1, max_size=80), min_size=1, max_size=8), st.text(max_size=40), st.integers(1, 120))
 def test_any_content_stays_inside_block_and_budget(contents: list[str], question: str, budget: int) -> None:
     lists = Lists()

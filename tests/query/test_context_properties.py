@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemolog.processors.core.markers import mask_injected
@@ -19,6 +19,7 @@ from mnemolog.schemas.registry import Registry
 from mnemolog.schemas.times import add_seconds
 from mnemolog.schemas.views import FormView, VersionView
 from query.memory import START, event, form, pending, slot, version
+from support.examples import examples
 
 ME = "acme/user:1"
 NOW = "2026-06-20T12:00:00.000000Z"
@@ -142,7 +143,7 @@ def event_hit(text: str) -> Hit:
     )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(STORIES, QUESTIONS)
 def test_no_value_that_stands_nowhere_goes_unmarked(story: Story, question: str) -> None:
     context, old, _ = told(story, question, 5000, BY_WORDS)
@@ -153,7 +154,7 @@ def test_no_value_that_stands_nowhere_goes_unmarked(story: Story, question: str)
                 assert any(mark in line.text for mark in MARKS), (value, line.text)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(STORIES, QUESTIONS, st.integers(0, 400), st.sampled_from([BY_WORDS, BY_LETTERS, BY_TRIPLES]))
 def test_the_budget_holds_rules_come_first_and_every_line_is_known_again(
     story: Story, question: str, budget: int, count: Callable[[str], int]
@@ -178,7 +179,7 @@ def test_the_budget_holds_rules_come_first_and_every_line_is_known_again(
     assert set(context.ids) == {line.id for line in context.lines if line.id}
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(STORIES, QUESTIONS, st.sampled_from([BY_WORDS, BY_LETTERS, BY_TRIPLES]))
 def test_no_history_of_a_slot_without_what_holds_there_now(story: Story, question: str, count: Callable[[str], int]) -> None:
     for budget in range(1, 200):

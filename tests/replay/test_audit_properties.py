@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import msgspec
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 
 from isolation.telling import ACTS, FORM_TYPES, Scripted, Step, Teller, form_types
@@ -15,6 +15,7 @@ from mnemolog.schemas.events import DYNAMICS, decode
 from mnemolog.schemas.inputs import Turn
 from mnemolog.schemas.scope import Scope
 from mnemolog.schemas.views import VersionView
+from support.examples import examples
 
 SUBJECT = "user:1"
 MEMORIES = ("slot", "edge", "pending", "event", "form")
@@ -29,10 +30,9 @@ STORY = st.lists(
     max_size=14,
 )
 Told = tuple[str, str, str, str]
-FEW = settings(
+FEW = examples(
+    8,
     suppress_health_check=[HealthCheck.too_slow],
-    max_examples=8,
-    deadline=None,
     # A story that fails is told as it was found: each try takes seconds.
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
 )
