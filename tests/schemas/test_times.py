@@ -100,6 +100,12 @@ def test_what_is_no_time_is_refused_by_name(value: Any) -> None:
     assert "ISO 8601" in caught.value.hint
 
 
+@pytest.mark.parametrize("value", ["0001-01-01T00:00:00+02:00", "9999-12-31T23:59:59-02:00", 1e18])
+def test_what_lies_outside_the_calendar_is_told_so(value: Any) -> None:
+    with pytest.raises(InvalidInput, match="lies outside the years 1 to 9999, in UTC"):
+        parse_time(value, "as_of")
+
+
 @pytest.mark.parametrize("text", ["2026-05-07T13:00:00Z", "2026-05-07", "", "2026-05-07T24:00:00.000000Z", MAX_TIME + "\n"])
 def test_only_the_fixed_form_is_read_back(text: str) -> None:
     with pytest.raises(ValueError):

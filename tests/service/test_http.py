@@ -450,6 +450,38 @@ def test_what_is_in_doubt_is_asked_before_a_turn(client: TestClient, served: Ser
     assert served.memory.stats()["dynamics"] == before
 
 
+def test_the_plus_of_an_offset_may_come_as_a_blank(client: TestClient) -> None:
+    for text, at in (("I live in Lisbon.", "2026-03-01T10:00:00+02:00"), ("I live in Porto.", "2026-03-01T10:00:01+02:00")):
+        said(client, text, id=text, occurred_at=at)
+
+    def homes(query: str) -> list[str]:
+        found = client.get(f"/v1/forms?user_id=1&{query}")
+        assert found.status_code == 200, found.text
+        return [slot["value"]["data"] for form in found.json()["items"] for slot in form["slots"] if slot["slot"] == "home"]
+
+    for plus in ("%2B", "+", "%20"):
+        assert homes(f"as_of=2026-03-01T10:00:00{plus}02:00") == ["Lisbon"]
+        assert homes(f"as_of=2026-03-01T10:00:01{plus}02:00") == ["Porto"]
+        assert homes(f"as_of=2026-03-01T09:59:59.5{plus}02:00") == []
+        assert homes(f"known_at=2026-03-01T10:00:00{plus}02:00") == []  # before it was recorded
+        whole = client.get(f"/v1/timeline?user_id=1&since=2026-03-01T10:00:02{plus}02:00")
+        assert (whole.status_code, whole.json()["items"]) == (200, [])
+    refused = client.get("/v1/forms?user_id=1&as_of=2026-03-01+02:00")  # no clock, so no offset either
+    assert refused.status_code == 422
+    assert "write + as %2B" in refused.json()["detail"]
+
+
+@pytest.mark.parametrize("at", ["0001-01-01", "9999-12-31", "9999-12-31T23:59:59-02:00", "0001-01-01T00:00:00+05:00"])
+def test_a_time_at_the_ends_of_the_calendar_is_refused_by_name(client: TestClient, at: str) -> None:
+    for path in ("/v1/forms", "/v1/timeline", "/v1/summaries", "/v1/pending"):
+        found = client.get(path, params={"user_id": "1", "as_of": at})
+        assert (found.status_code, found.json()["errors"][0]["field"]) == (422, "as_of")
+        assert "of the years 1600 to 2999" in found.json()["detail"]
+    for path, asked in (("search", {"query": "x"}), ("context", {"query": "x"}), ("check", {"message": "x"})):
+        found = client.post(f"/v1/{path}", json={"user_id": "1", "as_of": at, **asked})
+        assert (found.status_code, found.json()["errors"][0]["field"]) == (422, "as_of")
+
+
 def test_every_read_reads_the_past_too(client: TestClient) -> None:
     first = said(client, "I live in Lisbon. My age is about 40.", id="t1", occurred_at="2026-03-02T09:00:00Z")
     said(client, "I moved to Porto because of work.", id="t2", occurred_at="2026-03-20T09:00:00Z")

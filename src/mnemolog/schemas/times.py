@@ -56,9 +56,12 @@ def parse_time(value: str | int | float | datetime, field: str = "occurred_at") 
             moment = value
         offset = moment.utcoffset() or timedelta(0)
         return to_text(moment), int(offset.total_seconds() / 60)
-    except (ValueError, TypeError, AttributeError, OverflowError):
+    except (ValueError, TypeError, AttributeError, OverflowError) as error:
+        far = isinstance(error, OverflowError)
         raise InvalidInput(
-            field, f"{value!r} is not a time", "give ISO 8601 such as 2026-05-07T13:00:00+02:00, or a datetime"
+            field,
+            f"{value!r} " + ("lies outside the years 1 to 9999, in UTC" if far else "is not a time"),
+            "give ISO 8601 such as 2026-05-07T13:00:00+02:00, or a datetime",
         ) from None
 
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from ...replay.audit_views import Audit, AuditReport, ExtractorInfluence, Influence
 from .answers import answer
 from .document import responses
-from .fields import ABSENT, WAIT, MemoryId, Name, TextMoment
+from .fields import ABSENT, WAIT, MemoryId, Name, QueryMoment
 from .parameters import ScopeParameters
 from .service import Admin, Reader, service_of
 from .strict import StrictRoute
@@ -56,8 +56,8 @@ class _ExtractorParameters(ScopeParameters):
 class _ReportParameters(ScopeParameters):
     """Without a subject, of all of the tenant."""
 
-    since: TextMoment = Field(description="recorded from then on")
-    until: TextMoment = Field(default=ABSENT, description="recorded before then (default: until now)")
+    since: QueryMoment = Field(description="recorded from then on")
+    until: QueryMoment = Field(default=ABSENT, description="recorded before then (default: until now)")
     limit: int = Field(default=500, ge=1, le=_MOST_ROWS, description="rows at most; the totals are of all")
 
 

@@ -3,9 +3,19 @@ same names as in Python; the tenant is never among them: it comes with the key."
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    WithJsonSchema,
+    model_validator,
+)
 
 from ...schemas.clean import MAX_METADATA
 from ...schemas.scope import MAX_ID
@@ -30,6 +40,8 @@ __all__ = [
     "Name",
     "PageSize",
     "ProfileName",
+    "QueryKnownAt",
+    "QueryMoment",
     "QueryText",
     "Strict",
     "Subjects",
@@ -58,8 +70,10 @@ _DAY = (
     r"|02-(?:0[1-9]|1[0-9]|2[0-8]))"
 )
 _CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?"
-_OFFSET = r"(?:Z|[+-](?:0[0-9]|1[0-4]):[0-5][0-9])?"
-_MOMENT = rf"^(?:{_LEAP}|{_DAY})(?:T{_CLOCK}{_OFFSET})?$"
+_HOURS = r"(?:0[0-9]|1[0-4]):[0-5][0-9]"
+_MOMENT = rf"^(?:{_LEAP}|{_DAY})(?:T{_CLOCK}(?:Z|[+-]{_HOURS})?)?$"
+_QUERY_MOMENT = rf"^(?:{_LEAP}|{_DAY})(?:T{_CLOCK}(?:Z|[+ -]{_HOURS})?)?$"
+"""In a query string a bare `+` stands for a blank."""
 _POSITION = r"^(?:inbox\.[A-Za-z0-9_,.-]+|[A-Za-z0-9_-]+@[0-9]{1,18}:[0-9]{1,18}:[0-9]{1,18})$"
 _CURSOR = r"^[A-Za-z0-9_-]+$"
 _PROFILE = f"^(?:{'|'.join(PROFILES)})$"
@@ -68,11 +82,14 @@ PATTERNS = {
     _CONTENT: "is empty, or has a NUL character",
     _TEXT: "has a NUL character",
     _MOMENT: "is not a time: give ISO 8601 such as 2026-05-07T13:00:00+02:00, of the years 1600 to 2999",
+    _QUERY_MOMENT: "is not a time: give ISO 8601 such as 2026-05-07T13:00:00%2B02:00 (write + as %2B in an address), "
+    "of the years 1600 to 2999",
     _POSITION: "is no token: give `position` as writing returned it",
     _CURSOR: "is no cursor: give `next` of the page before as it is",
     _PROFILE: f"is none of {', '.join(PROFILES)}",
 }
 """What is wrong with a text that does not match, in words."""
+_BLANK = re.compile(rf"(T{_CLOCK}) (?={_HOURS}$)")
 _EARLIEST, _LATEST = -11_000_000_000, 32_000_000_000
 _INT64 = 2**63
 _STRANGERS = 20
@@ -86,6 +103,11 @@ def _whole(given: object) -> object:
     return int(given) if isinstance(given, float) and given.is_integer() else given
 
 
+def _plus(given: str) -> str:
+    """A time whose + came as a blank: nothing else is written so."""
+    return _BLANK.sub(r"\1+", given)
+
+
 Name = Annotated[str, StringConstraints(min_length=1, max_length=MAX_ID, pattern=_NAME)]
 """A subject, session, speaker, source or id: not only white space, no control characters."""
 UserName = Annotated[str, StringConstraints(min_length=1, max_length=MAX_ID - 6, pattern=_NAME)]
@@ -95,12 +117,19 @@ QueryText = Annotated[str, StringConstraints(max_length=100_000, pattern=_TEXT)]
 TextMoment = Annotated[
     str, StringConstraints(pattern=_MOMENT), Field(description="ISO 8601, of the years 1600 to 2999; without an offset UTC")
 ]
+QueryMoment = Annotated[
+    str,
+    StringConstraints(pattern=_QUERY_MOMENT),
+    AfterValidator(_plus),
+    Field(description="ISO 8601, of the years 1600 to 2999; without an offset UTC; its + is %2B in an address, or a blank"),
+]
 Moment = TextMoment | Annotated[float, Field(ge=_EARLIEST, le=_LATEST, description="seconds since 1970")]
 TextKnownAt = Annotated[
     str,
     StringConstraints(min_length=1, max_length=8192, pattern=_NAME),
     Field(description="as the memory had been told by then: a time, an input's id, or the `position` that writing returned"),
 ]
+QueryKnownAt = Annotated[TextKnownAt, AfterValidator(_plus)]
 KnownAt = TextKnownAt | Annotated[float, Field(ge=_EARLIEST, le=_LATEST, description="seconds since 1970")]
 Importance = Annotated[float, Field(ge=0, le=1)]
 Token = Annotated[

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from .fields import ABSENT, AS_OF, WAIT, Cursor, Name, PageSize, QueryText, TextKnownAt, TextMoment, Token, UserName
+from .fields import ABSENT, AS_OF, WAIT, Cursor, Name, PageSize, QueryKnownAt, QueryMoment, QueryText, Token, UserName
 
 __all__ = [
     "DeleteParameters",
@@ -43,8 +43,8 @@ class ScopeParameters(NoParameters):
 class ReadParameters(ScopeParameters):
     """Of every read."""
 
-    as_of: TextMoment = Field(default=ABSENT, description=AS_OF)
-    known_at: TextKnownAt = ABSENT
+    as_of: QueryMoment = Field(default=ABSENT, description=AS_OF)
+    known_at: QueryKnownAt = ABSENT
     after: Token = ABSENT
     wait: bool = Field(default=False, description=WAIT)
 
@@ -70,8 +70,8 @@ class HistoryParameters(PageParameters):
 
 
 class TimelineParameters(PageParameters):
-    since: TextMoment = Field(default=ABSENT, description="from then on")
-    until: TextMoment = Field(default=ABSENT, description="before then")
+    since: QueryMoment = Field(default=ABSENT, description="from then on")
+    until: QueryMoment = Field(default=ABSENT, description="before then")
 
 
 class OperationParameters(ScopeParameters):
