@@ -304,6 +304,8 @@ def test_a_late_fact_about_a_user_whom_a_rollback_took_back_is_filed(r: Resolver
     told = r.say("my friend is a nurse", cand("job", text("nurse"), entity=EntityRef("relative", "", "friend")), day=5)
     assert kinds(told) == ["SlotChanged"]
     assert of(ch.SlotChanged, told)[0].form_id == friend
+    other = r.say("my friend Al", cand("home", text("Pisa"), entity=EntityRef("named", "Al", "friend")), day=6)
+    assert [(change.key, change.name) for change in of(ch.FormCreated, other)] == [("al", "Al")]
     related = cand(op="relate", relation="works_on", target=APOLLO, target_type="project", entity=EntityRef("named", "Jo"))
     assert kinds(r.say("Jo works on Apollo", related, day=6)) == ["Rejected"]
     assert r.value("home") is None
@@ -388,6 +390,16 @@ def test_later_turns_reinforce_replace_and_correct_what_was_put_back(r: Resolver
     assert r.versions("home")[-1].reason == "corrected"
     r.give(CorrectionRequested(form_id=r.form("person", "self"), slot="home", value="Riga"), when=at(53))
     assert r.value("home") == "Riga"
+
+
+def test_a_turn_that_comes_after_a_hide_of_its_id_is_no_hidden_one(r: Resolver) -> None:
+    home(r, "Rome", 1)
+    r.give(RetractionRequested(target="turn", target_id="e2"), when=at(2))
+    r.say("perhaps a pilot", cand("job", text("pilot"), hedged=True, confidence=0.5), day=3)
+    back(r, "e0", day=10)
+    assert not r.pendings()
+    back(r, "e2", day=11)
+    assert r.pendings() == ["job=pilot"]
 
 
 def test_what_was_hidden_since_stays_hidden(r: Resolver) -> None:

@@ -76,6 +76,7 @@ class PastFold:
         """One more. `recorded`: when its input was; `head`: hash of the decision as stored."""
         if not self._reached and self._data.to_time is not None and recorded > self._data.to_time:
             self._reach()
+        self._hidden.discard(envelope.id)  # a hide takes what is there, not what comes later under that name
         position = Position(0, 0, offset)  # a state keeps no more of it than its offset
         if not self._reached:
             apply(self._state, decision, envelope, data, position, head)

@@ -97,7 +97,7 @@ def _find_named(draft: Draft, ref: EntityRef, form_type: FormType) -> Form | Non
     if ref.relation:
         kin = relation_key(ref.relation)
         known = state.form_called(name, kin)
-        if known is not None and known.key == kin and len(known.keys) == 1 and kin.removeprefix("relation:") in _UNIQUE:
+        if _nameless(known, kin):
             return known
     # "Jack" after "Jack Smith", or the other way round, while only one of them is known.
     alike = [
@@ -107,6 +107,11 @@ def _find_named(draft: Draft, ref: EntityRef, form_type: FormType) -> Form | Non
         and any(known.startswith(f"{key} ") or key.startswith(f"{known} ") for known, _ in form.keys)
     ]
     return alike[0] if len(alike) == 1 else None
+
+
+def _nameless(form: Form | None, kin: str) -> bool:
+    """Whether it is the one relative of that kind that everybody has, whose name is not known yet."""
+    return form is not None and form.key == kin and len(form.keys) == 1 and kin.removeprefix("relation:") in _UNIQUE
 
 
 def _find_anaphor(draft: Draft, ref: EntityRef, form_type: FormType) -> Form | None:
@@ -132,7 +137,10 @@ def called_off_since(draft: Draft, ref: EntityRef, form_type: FormType) -> Form 
     elif ref.kind == "self" or (ref.kind == "current" and form_type.about == "person"):
         keys = ["self"]
     elif ref.kind == "named":
-        keys = [form_key(form_type, ref.name), *([relation_key(ref.relation)] if ref.relation else [])]
+        keys = [form_key(form_type, ref.name)]
+        kin = relation_key(ref.relation) if ref.relation else ""
+        if _nameless(state.form.get(state.keys.get(f"{kind}{SEP}{kin}", "")), kin):
+            keys.append(kin)
     elif ref.kind == "relative":
         keys = [relation_key(ref.relation or ref.name)]
     elif ref.kind == "current":
@@ -211,6 +219,8 @@ def _relate_to_user(draft: Draft, form: Form, ref: EntityRef, form_type: FormTyp
     kin = relation_key(ref.relation)
     if state.keys.get(f"{form_type.name}{SEP}{kin}") != form.form_id:
         draft.emit(FormNamed(form_id=form.form_id, key=kin, name=state.form[form.form_id].name))
+    if state.since_called_off(state.keys.get(f"{form_type.name}{SEP}self", ""), draft.given.moment) is not None:
+        return  # the user's Form was called off since, and its relations with it
     user = state.form_called(form_type.name, "self") or _created(draft, form_type, "self", self_name(draft.given.lang))
     add_edge(draft, user.form_id, form.form_id, f"knows:{kin.removeprefix('relation:')}", evidence)
 
