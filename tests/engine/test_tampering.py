@@ -10,6 +10,7 @@ import pytest
 
 from engine.talk import SCOPES, sqlite_rig
 from mnemolog.replay.verify import VerifyReport
+from mnemolog.schemas.errors import BrokenChain
 from support.events import turn
 
 VICTIM, OTHER, THIRD = SCOPES
@@ -155,6 +156,23 @@ def test_two_changes_that_were_swapped(folder: Folder) -> None:
     folder.alter("UPDATE log_changes SET value = ? WHERE offset = ?", b, first)
     folder.alter("UPDATE log_changes SET value = ? WHERE offset = ?", a, second)
     expect_only(folder.verify(), OTHER)
+
+
+@pytest.mark.parametrize("head", ["ab" * 32, ""])
+def test_a_head_that_was_altered_ends_the_processing_and_names_the_scope(folder: Folder, head: str) -> None:
+    """Nothing links to it, however often it is tried."""
+    (own,) = folder.look("SELECT head FROM log_heads WHERE scope = ?", str(VICTIM))
+    folder.alter("UPDATE log_heads SET head = ? WHERE scope = ?", head, str(VICTIM))
+    rig = sqlite_rig(folder.path)
+    rig.add([turn("more", "I live in Faro.", VICTIM, time="2026-04-02T09:00:00.000000Z")], process=False)
+    for _ in range(2):
+        with pytest.raises(BrokenChain, match="run `mnemolog verify`") as caught:
+            rig.engine.process()
+        assert (caught.value.scope, caught.value.expected, caught.value.given) == (str(VICTIM), head, own)
+    folder.alter("UPDATE log_heads SET head = ? WHERE scope = ?", own, str(VICTIM))
+    assert rig.engine.process() == 1
+    rig.check()
+    rig.close()
 
 
 def test_nothing_altered_is_equal(folder: Folder) -> None:

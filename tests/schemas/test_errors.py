@@ -10,6 +10,7 @@ import pytest
 
 from mnemolog.schemas import errors
 from mnemolog.schemas.errors import (
+    BrokenChain,
     Closed,
     ConflictingContent,
     InvalidInput,
@@ -64,6 +65,7 @@ def test_the_facts_are_attributes() -> None:
         ConflictingContent("s", "x", "i", "a", "b"),
         NotFound("form", "f", "hint"),
         StaleDecision("s", "a", "b"),
+        BrokenChain("s", "a", "b"),
         ModelOutputInvalid("m", "raw"),
         Lagging({"forms": 1}),
         Closed("closed"),

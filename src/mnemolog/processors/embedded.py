@@ -20,7 +20,7 @@ from ..projections.reader import decided_inputs
 from ..projections.store import Store
 from ..projections.weeks import summarise_due
 from ..schemas.envelope import Envelope
-from ..schemas.errors import Closed, LogError, ModelUnavailable, StaleDecision
+from ..schemas.errors import BrokenChain, Closed, LogError, ModelUnavailable, StaleDecision
 from ..schemas.events import CHANGES, DYNAMICS, decode
 from ..schemas.inputs import ErasureRequested, RetractionRequested
 from ..schemas.scope import Scope
@@ -56,6 +56,7 @@ class Engine:
         self._lock = threading.RLock()
         self._stopped = False
         self._version = 0
+        self._stale: tuple[str, str, str] | None = None
         self.started = False
         """Whether what an earlier run left behind has been taken up."""
         self.waiting_for: str = ""
@@ -78,8 +79,7 @@ class Engine:
                 if not records:
                     break
                 inputs, reached = self._observe(records)
-                if reached > start:
-                    self._decide(inputs, reached)
+                if reached > start and self._decide(inputs, reached):
                     done += len(inputs)
                     if progress is not None:
                         progress(len(inputs))
@@ -159,8 +159,9 @@ class Engine:
 
     # -- deciding ------------------------------------------------------------------------------------------------------
 
-    def _decide(self, inputs: Sequence[_Input], reached: int) -> None:
-        """Decides a batch and makes it durable; where another processor got in between, what it decided is read back."""
+    def _decide(self, inputs: Sequence[_Input], reached: int) -> bool:
+        """Decides a batch and makes it durable; where another processor got in between, what it decided is read back, and it
+        is not done. Raises BrokenChain where there was nothing to read back."""
         touched: Touched = {}
         decided, records = self._decider.speculate([given for given, _ in inputs], touched, self._log.end(CHANGES))
         try:
@@ -170,12 +171,19 @@ class Engine:
             # The loaded states are ahead of the log now.
             self.forget_loaded()
             if isinstance(error, StaleDecision):
+                # The same again, on what was loaded anew: nobody else is at work, the chain itself leads nowhere.
+                stale = (error.scope, error.expected, error.given)
+                if stale == self._stale:
+                    raise BrokenChain(*stale) from error
+                self._stale = stale
                 self._catch_up()
-                return
+                return False
             raise
+        self._stale = None
         if hashes != [item.hash for item in decided]:
             raise RuntimeError("the log stored other bytes than were decided")
         self._project(decided, touched, self._log.end(CHANGES), reached)
+        return True
 
     def _project(self, decided: Sequence[DecidedInput], touched: Touched, next_changes: int, applied: int) -> None:
         states = self._decider.states(touched)
@@ -226,8 +234,9 @@ class Engine:
             if not records:
                 break
             inputs, reached = self._observe(records)
-            if inputs:
-                self._decide(inputs, reached)
+            if inputs and not self._decide(inputs, reached):
+                start = max(start, self._decider.state(scope).applied + 1)
+                continue
             if scope in self._parking.scopes:
                 return True
             if self.waiting_for or self._stopped:

@@ -13,6 +13,7 @@ Each error says what was wrong, where, and what to do about it, and carries the 
     │   ├── Undecodable         bytes that are no event of ours
     │   ├── NewerVersion        an event or a folder written by a newer mnemolog
     │   ├── StaleDecision       a decision that does not link to the scope's head
+    │   ├── BrokenChain         no decision can link to the scope's head: somebody altered the log
     │   └── UnknownLog          a log that is not the one this store was built from
     ├── FolderError             the home folder
     │   ├── NotOurs             a folder or file that mnemolog did not make
@@ -31,6 +32,7 @@ Each error says what was wrong, where, and what to do about it, and carries the 
 from __future__ import annotations
 
 __all__ = [
+    "BrokenChain",
     "Busy",
     "Closed",
     "ConflictingContent",
@@ -154,6 +156,19 @@ class StaleDecision(LogError):
         super().__init__(
             f"decision for scope {scope!r} links to {given[:12] or 'nothing'} but the head is "
             f"{expected[:12] or 'nothing'}: read the scope's state again and re-decide"
+        )
+
+
+class BrokenChain(LogError):
+    """What the log notes as a scope's head is not its newest decision, so that none can follow: somebody altered the log."""
+
+    def __init__(self, scope: str, expected: str, given: str) -> None:
+        self.scope = scope
+        self.expected = expected
+        self.given = given
+        super().__init__(
+            f"scope {scope!r} cannot go on: its newest decision is {given[:12] or 'none'}, but the log notes "
+            f"{expected[:12] or 'none'} as its head; somebody altered the log: run `mnemolog verify`, which names what differs"
         )
 
 
