@@ -15,7 +15,9 @@ from mnemolog.aio import AsyncMemory
 from mnemolog.processors.core.ports import Extraction, SeenTurn
 from mnemolog.replay import audit_weeks
 from mnemolog.schemas.errors import InvalidInput, ModelOutputInvalid, NotAllowed, NotFound
+from mnemolog.schemas.events import OBSERVATIONS, decode
 from mnemolog.schemas.observations import Candidate, EntityRef
+from mnemolog.schemas.scope import Scope
 from mnemolog.schemas.values import Value
 
 ME: dict[str, Any] = {"user_id": 1}
@@ -322,6 +324,59 @@ def test_a_report_counts_everything_and_keeps_as_many_rows_as_asked_for(memory: 
     assert memory.audit_report("2020-01-01", middle).inputs == 0
     assert memory.audit_report(middle).inputs == 4
     assert memory.audit_report("2020-01-01", tenant="other").inputs == 0
+
+
+def test_a_decision_and_an_observation_lead_to_what_they_made_and_to_the_turn(anywhere: Memory) -> None:
+    anywhere.add("I live in Rome.", **ME, id="a", occurred_at="2026-01-05T12:00:00Z")
+    anywhere.add("I moved to Oslo.", **ME, id="b", occurred_at="2026-03-05T12:00:00Z")
+    [given] = anywhere.audit("b", **ME).inputs
+    assert given.decision is not None
+    decided = anywhere.audit(given.decision.id, **ME)
+    home = f"slot/user:1/{self_of(anywhere)}/home"
+    first, *others = decided.items
+    assert decided.asked == [first.id] == [f"decision/user:1/{given.decision.id}"]
+    assert (first.kind, first.title, first.facts["outcome"]) == ("decision", "what was decided of: I moved to Oslo.", "changed")
+    [step] = first.steps
+    assert (step.how, step.input) == ("decided", "turn/user:1/mnemolog/b")
+    assert ("newer", f"{home}/2") in [(link.why, link.id) for link in step.built_on]
+    # What it changed is told with its own past, and the decision itself with what was understood.
+    assert {f"{home}/1", f"{home}/2"} <= {item.id for item in others}
+    assert next(one for one in decided.inputs if one.event_id == "b") == given
+    assert anywhere.audit(first.id).items == decided.items
+    scope = Scope("default", "user:1")
+    log = anywhere._home.part_of(scope).log
+    ids = {envelope.causationid: envelope.id for envelope in (decode(one.value)[0] for one in log.read(OBSERVATIONS, 0))}
+    understood = anywhere.audit(ids["b"], **ME)
+    assert (understood.items[0].kind, understood.items[0].facts["extractor"]) == ("observation", "offline/1")
+    assert understood.items[0].title == "what was understood of: I moved to Oslo."
+    assert understood.items[0].steps[0].built_on == step.built_on
+    with pytest.raises(NotFound, match="an id is that of a hit, a Form"):
+        anywhere.audit(given.decision.id, user_id=2)  # of somebody else
+    anywhere.delete("b", **ME)
+    for one in (given.decision.id, ids["b"]):
+        assert "Oslo" not in told(anywhere.audit(one, **ME))
+
+
+def test_what_there_is_not_is_told_with_what_there_is(memory: Memory) -> None:
+    memory.add("I live in Rome.", **ME, id="a", occurred_at="2026-01-05T12:00:00Z")
+    form = self_of(memory)
+    no_version = f"no version '9' in this scope (slot 'home' of Form {form} has versions up to 1)"
+    no_form = "no form 'x' in this scope (`forms` lists them with their ids)"
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"form_id": form, "slot": "home", "version": 9}, no_version),
+        ({"id": f"slot/user:1/{form}/home/9"}, no_version),
+        ({"form_id": form, "slot": "shoe"}, f"no slot 'shoe' in this scope (Form {form} has had: home)"),
+        ({"form_id": "x", "slot": "home"}, no_form),
+        ({"form_id": "x", "slot": "home", "version": 1}, no_form),
+        ({"form_id": "x"}, no_form),
+        ({"recall_id": "x"}, "no recall 'x' in this scope"),
+        ({"week": "1999-W01"}, "no week '1999-W01' in this scope (there are weeks from 2026-W02 to 2026-W02; "),
+        ({"id": "x"}, "no memory 'x' in this scope (an id is that of a hit, a Form, an edge, a question, an entry, a turn, "),
+    )
+    for given, said in cases:
+        with pytest.raises(NotFound) as refused:
+            memory.audit(**given, **ME)
+        assert str(refused.value).startswith(said)
 
 
 def test_what_is_asked_wrongly_is_refused_with_what_to_do(memory: Memory) -> None:

@@ -33,7 +33,8 @@ def add_audit(made: Mapping[str, argparse.ArgumentParser]) -> None:
         "id",
         nargs="?",
         metavar="ID",
-        help="of a Form, hit, edge, question, entry, turn or recall; influence: the turn; extractor: its name",
+        help="of a Form, hit, edge, question, entry, turn, decision, observation or recall; influence: the turn; "
+        "extractor: its name",
     )
     given.add_argument("slot", nargs="?", metavar="SLOT", help="why: of a Form, what stands in this slot")
     given.add_argument("--version", dest="number", metavar="N", type=int, help="why: that version of the slot")

@@ -53,8 +53,9 @@ class Auditing(Face):
         the same of what those decisions built on.
 
         One of: id, of a hit, a line of a context, an edge, a pending question, an entry of the timeline, a Form, a turn or
-        command, or a recall; form_id, with slot (what stands there now) and version; week ("2026-W19"), with line (from 1);
-        recall_id. user_id or subject: whose; an id of a hit says it itself. limit: memories told at most.
+        command, a decision or observation about one, or a recall; form_id, with slot (what stands there now) and version; week
+        ("2026-W19"), with line (from 1); recall_id. user_id or subject: whose; an id of a hit says it itself. limit: memories
+        told at most.
 
         Raises NotFound where there is no such thing, InvalidInput for none or several of the above.
         """

@@ -15,6 +15,8 @@ from ..schemas.errors import InvalidInput, NotFound
 from ..schemas.inputs import FeedbackGiven, RollbackRequested, Turn
 from ..schemas.scope import Scope
 from ..schemas.views import RecallView
+from .audit_asked import Asked, no_slot, nothing
+from .audit_decided import KINDS, derived, tell_derived
 from .audit_items import Described
 from .audit_links import Link, Touch, audit_id, parse_audit_id
 from .audit_records import Recorded, Records
@@ -34,19 +36,6 @@ _FOREVER = 2**62
 Recall = Callable[[str], RecallView | None]
 
 
-class Asked(NamedTuple):
-    """What an audit is asked about: an id, or some of a Form, a slot and a version, or a week and one of its lines (from 1), or
-    a recall."""
-
-    id: str = ""
-    form_id: str = ""
-    slot: str = ""
-    version: int | None = None
-    week: str = ""
-    line: int | None = None
-    recall_id: str = ""
-
-
 def audit(log: EventLog, store: Store, scope: Scope, asked: Asked, *, recall: Recall, limit: int) -> Audit:
     """Why a scope believes what is asked about. `recall` finds a recall of the scope; `limit`: items at most.
 
@@ -56,7 +45,7 @@ def audit(log: EventLog, store: Store, scope: Scope, asked: Asked, *, recall: Re
         rows = Rows(store, scope, connection, tables)
         walk = _Walk(rows, Records(log), recall)
         roots = walk.roots(asked)
-        return walk.run(roots, limit)
+        return walk.run(asked, roots, limit)
 
 
 class _Found(NamedTuple):
@@ -96,17 +85,19 @@ class _Walk:
         numbers = [row.version for row in rows.standing(asked.form_id, asked.slot)]
         latest = rows.latest(asked.form_id, asked.slot)
         if latest is None:
-            raise NotFound("slot", asked.slot, "`history` lists the slots of a Form")
+            raise no_slot(rows, asked.form_id, asked.slot)
         # Of a slot in which nothing stands, the version that says so.
         return [audit_id("slot", scope, asked.form_id, asked.slot, number) for number in numbers or [latest]]
 
     def _resolved(self, text: str) -> str:
-        """The id that a text means: an id of a memory, or that of a Form, a question, an edge, an entry, an input or a
-        recall."""
+        """The id that a text means: an id of a memory, or that of a Form, a question, an edge, an entry, an input, a decision,
+        an observation or a recall."""
         try:
             named = parse_audit_id(text)
         except InvalidInput:
-            return self.bare(text)
+            found = self.bare(text)
+            record = derived(self.records, self._scope, text) if found.startswith("recall/") else None
+            return found if record is None else audit_id(record.kind, self._scope, text)
         if named.subject != self._scope.subject:
             raise NotFound("memory", text, "it is of another subject")
         return text
@@ -126,7 +117,7 @@ class _Walk:
 
     # -- walking -------------------------------------------------------------------------------------------------------
 
-    def run(self, roots: Sequence[str], limit: int) -> Audit:
+    def run(self, asked: Asked, roots: Sequence[str], limit: int) -> Audit:
         for place, root in enumerate(roots):
             heapq.heappush(self._heap, (-_FOREVER, place, root))
         told: dict[str, Audited] = {}
@@ -138,7 +129,7 @@ class _Walk:
             found = self._audited(identifier, -bound)
             if found is None:
                 if identifier in first:
-                    raise NotFound(*self._called(identifier))
+                    raise nothing(self.rows, asked, identifier)
                 continue
             told[identifier] = found
         left = {identifier for _, _, identifier in self._heap} - told.keys()
@@ -152,13 +143,6 @@ class _Walk:
             left_off=len(left),
         )
 
-    @staticmethod
-    def _called(identifier: str) -> tuple[str, str]:
-        kind, _, parts = parse_audit_id(identifier)
-        names = {"slot": "version", "event": "entry", "summary": "week", "turn": "input"}
-        named = "/".join(parts[1:]) if kind in ("slot", "turn", "input") else parts[0]
-        return names.get(kind, kind), named
-
     def _audited(self, identifier: str, bound: int) -> Audited | None:
         kind, subject, parts = parse_audit_id(identifier)
         if subject != self._scope.subject:
@@ -169,6 +153,8 @@ class _Walk:
             return self._summary(identifier, parts[0], bound)
         if kind == "recall":
             return self._given(identifier, parts[0], bound)
+        if kind in KINDS:
+            return self._derived(parts[0])
         described = self.teller.items.of(identifier)
         if described.offset < 0 and kind != "form":
             return None
@@ -303,6 +289,14 @@ class _Walk:
             steps=[Step(how="said" if isinstance(item.data, Turn) else "asked for", input=identifier, built_on=_plain(on))],
             hidden=told.hidden,
         )
+
+    def _derived(self, event_id: str) -> Audited | None:
+        found = derived(self.records, self._scope, event_id)
+        if found is None:
+            return None
+        audited, links = tell_derived(found, self._tell(found.item), self.teller)
+        self._follow(links, found.item.stored.offset)
+        return audited
 
     def _about(self, item: Recorded, spoken: Spoken) -> list[Link]:
         if isinstance(item.data, FeedbackGiven):

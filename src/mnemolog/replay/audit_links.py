@@ -14,13 +14,15 @@ from ..schemas.scope import Scope
 
 __all__ = ["AuditId", "Link", "Touch", "audit_id", "parse_audit_id", "touches"]
 
-_OWN = {"form": 1, "edge": 1, "pending": 1, "input": 2, "rejected": 2, "noted": 2, "recall": 1}
+_OWN = {
+    "form": 1, "edge": 1, "pending": 1, "input": 2, "rejected": 2, "noted": 2, "recall": 1, "decision": 1, "observation": 1
+}  # fmt: skip
 """Kinds that no question finds, and how many parts their ids have beside the subject."""
 
 
 class AuditId(NamedTuple):
-    """What an id names: as `query.ids.MemoryId`, of these kinds too: `form` (its id), `edge`, `pending`, `recall` (theirs),
-    `input` (source and event id of a command), `rejected` and `noted` (event id and place)."""
+    """What an id names: as `query.ids.MemoryId`, of these kinds too: `form` (its id), `edge`, `pending`, `recall`, `decision`,
+    `observation` (theirs), `input` (source and event id of a command), `rejected` and `noted` (event id and place)."""
 
     kind: str
     subject: str

@@ -77,6 +77,16 @@ class Records:
         place = self._log.position_of(scope, source, event_id)
         return None if place is None else self.at(place.offset)
 
+    def about(self, topic: str, scope: Scope, event_id: str) -> Recorded | None:
+        """The input that a record of that id in a topic of derived records is about."""
+        key = (str(scope), DEFAULT_SOURCE, event_id)
+        place = self._places(topic, [key]).get(key)
+        stored = None if place is None else next(iter(self._read(topic, [place]).values()), None)
+        if stored is None:
+            return None
+        envelope, _ = decode(stored.value)
+        return self.at(Position.parse(envelope.position or "").offset)
+
     def at(self, offset: int) -> Recorded | None:
         """The input at a dynamics offset."""
         return next(iter(self.at_all([offset])), None)

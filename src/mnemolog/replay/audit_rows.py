@@ -58,6 +58,12 @@ class Rows:
         found: int | None = self.connection.execute(sa.select(sa.func.max(v.c.version)).where(*mine)).scalar_one()
         return found
 
+    def slots(self, form_id: str) -> list[str]:
+        """The slots of a Form that ever had a version."""
+        v = self.tables.versions
+        query = sa.select(v.c.slot).where(v.c.scope_id == self.number, v.c.form_id == form_id).distinct()
+        return list(self.connection.execute(query.order_by(v.c.slot)).scalars())
+
     def evidence(self, form_id: str, slot: str, version: int) -> list[str]:
         """The turns that a version's evidence names."""
         e = self.tables.evidence

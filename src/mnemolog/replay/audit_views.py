@@ -156,7 +156,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
     how: str
     """Of a version its reason (new, newer, corrected, late, elapsed ...) or `said again`; of the others asked, confirmed,
-    rejected, superseded; related, retired; happened; created, named; said; counts; given."""
+    rejected, superseded; related, retired; happened; created, named; said; counts; given; decided, understood."""
     input: str
     """The id of the input, in `Audit.inputs`."""
     quotes: list[QuoteTold] = []
@@ -168,7 +168,7 @@ class Audited(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     kind: str
-    """slot | event | turn | summary (as of hits), form | edge | pending | recall | input"""
+    """slot | event | turn | summary (as of hits), form | edge | pending | recall | input | decision | observation"""
     title: str
     facts: Facts
     steps: list[Step]

@@ -26,7 +26,10 @@ _MOST_ROWS = 5000
 class _AuditParameters(ScopeParameters):
     """One of `id`, `form_id`, `week` and `recall_id`."""
 
-    id: MemoryId = Field(default=ABSENT, description="of a hit, a Form, an edge, a question, an entry, a turn or a command")
+    id: MemoryId = Field(
+        default=ABSENT,
+        description="of a hit, a Form, an edge, a question, an entry, a turn, a command, a decision, an observation, a recall",
+    )
     form_id: Name = Field(default=ABSENT, description="what stands in a Form")
     slot: Name = Field(default=ABSENT, description="of the Form, what stands in one slot")
     version: int = Field(default=ABSENT, ge=1, le=2**31, description="of the slot, that version")
