@@ -13,8 +13,9 @@ import pytest
 
 import mnemolog.processors.deciding as deciding
 import mnemolog.projections.reader as reader
-from engine.talk import batches_of, memory_rig, sqlite_rig
+from engine.talk import Rig, batches_of, memory_rig, sqlite_rig
 from mnemolog import Memory
+from mnemolog.adapters.logs.sqlite import SqliteLog
 from mnemolog.processors.core.ports import Extraction, SeenTurn
 from mnemolog.processors.parking import ParkingLot
 from mnemolog.schemas.envelope import Envelope
@@ -24,7 +25,7 @@ from mnemolog.schemas.observations import Candidate, EntityRef
 from mnemolog.schemas.scope import Scope
 from mnemolog.schemas.values import Value
 from query.memory import HashingEmbedder
-from support.events import turn
+from support.events import ManualClock, turn
 from support.homes import home_of
 
 ANA, BOB = Scope("acme", "user:ana"), Scope("acme", "user:bob")
@@ -340,3 +341,23 @@ def test_what_waits_for_a_newer_mnemolog_is_no_fault_of_the_log() -> None:
         assert (report.equal, report.inputs, report.parked, report.problems) == (True, 2, 2, [])
     finally:
         rig.close()
+
+
+def test_read_models_that_are_made_anew_go_on_behind_an_input_that_was_decided_late(tmp_path: Path) -> None:
+    """The last decision on the log is of an early input; what follows it in dynamics is decided, too."""
+    said = [("I live in Bugtown.", ANA), ("I live in Rome.", BOB), ("I live in Oslo.", BOB)]
+    with a_bug_about("Bugtown"):
+        rig = sqlite_rig(tmp_path / "memory.db")
+        rig.add([turn(f"{number}", words, scope) for number, (words, scope) in enumerate(said)])
+        assert list(rig.engine.parked) == [str(ANA)]
+        rig.close()
+    rig = sqlite_rig(tmp_path / "memory.db")
+    rig.engine.process()
+    digests = rig.digests()
+    rig.close()
+    anew = Rig(SqliteLog(tmp_path / "memory.db", clock=ManualClock()))
+    assert anew.engine.process() == 0
+    assert anew.store.cursor().applied_input == len(said)
+    assert anew.digests() == digests
+    anew.check()
+    anew.close()

@@ -168,7 +168,9 @@ def test_a_head_that_was_altered_ends_the_processing_and_names_the_scope(folder:
     for _ in range(2):
         with pytest.raises(BrokenChain, match="run `mnemolog verify`") as caught:
             rig.engine.process()
-        assert (caught.value.scope, caught.value.expected, caught.value.given) == (str(VICTIM), head, own)
+        assert caught.value.scope == str(VICTIM)
+        noted = f"{own[:12]!r}, and the log notes {head[:12] or 'nothing'!r}"
+        assert caught.value.problem == f"its newest decision is {noted} as its head"
     folder.alter("UPDATE log_heads SET head = ? WHERE scope = ?", own, str(VICTIM))
     assert rig.engine.process() == 1
     rig.check()

@@ -11,7 +11,7 @@ import pytest
 
 from mnemolog import Memory
 from mnemolog.replay.verify import Difference, Problem, VerifyReport
-from mnemolog.schemas.errors import LogError
+from mnemolog.schemas.errors import BrokenChain, LogError
 
 TOLD = ("My budget is 5000 dollars.", "I live in Lisbon.", "I live in Porto now.")
 
@@ -89,6 +89,23 @@ def test_a_place_that_the_log_does_not_reach(home: Path, name: str, offset: int)
     found = the_problem(verified(home))
     assert (found.scope, found.kind, found.offset) == ("", "ahead", offset)
     assert f"memory.{name}.v1" in found.detail
+
+
+@pytest.mark.parametrize("offset", [0, 4])
+def test_a_place_that_was_set_back_is_named_and_a_rebuild_puts_it_right(home: Path, offset: int) -> None:
+    alter(home, f"UPDATE rm_offsets_1 SET value = {offset} WHERE name = 'dynamics'")  # noqa: S608 - a number of ours
+    found = the_problem(verified(home))
+    assert (found.scope, found.kind, found.offset) == ("", "behind", offset)
+    with Memory(home, embedder=False) as memory:
+        user = "bob" if offset else "ann"
+        with pytest.raises(BrokenChain, match=f"no input from dynamics offset {offset} on is decided") as caught:
+            memory.process()
+        assert caught.value.scope == f"default/user:{user}"
+        memory.rebuild()
+        memory.add("I live in Faro now.", user_id=user)
+        memory.process()
+        assert memory.verify(decide=True).equal
+        assert [version.value.shown for version in memory.history(user_id=user, slot="home") if version.value][-1] == "Faro"
 
 
 @pytest.mark.parametrize("table", ["forms", "turns", "resolver_state", "heads", "offsets"])

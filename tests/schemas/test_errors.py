@@ -65,7 +65,7 @@ def test_the_facts_are_attributes() -> None:
         ConflictingContent("s", "x", "i", "a", "b"),
         NotFound("form", "f", "hint"),
         StaleDecision("s", "a", "b"),
-        BrokenChain("s", "a", "b"),
+        BrokenChain("s", "a"),
         ModelOutputInvalid("m", "raw"),
         Lagging({"forms": 1}),
         Closed("closed"),

@@ -4,9 +4,10 @@ is gone through by itself; the reports of all parts are one."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ..schemas.errors import InvalidInput, NotFound
+from ..schemas.errors import BrokenChain, InvalidInput, NotFound
 from .base import Face
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ class Operating(Face):
         for _, store, _ in parts:
             store.make_missing_tables()
         if self._home.parts()[0].state is None:
-            self._home.catch_up(None)  # on servers the workers do, and what comes in never ends
+            with suppress(BrokenChain):  # read models that hinder it are what is made anew
+                self._home.catch_up(None)  # on servers the workers do, and what comes in never ends
         with one_at_a_time(parts[0][1]):
             return merged(run_plan(plan(parts, restart=restart), progress, keep=keep, watch=watch))
 

@@ -20,7 +20,7 @@ from ..projections.reader import decided_inputs
 from ..projections.store import Store
 from ..projections.weeks import summarise_due
 from ..schemas.envelope import Envelope
-from ..schemas.errors import BrokenChain, Closed, LogError, ModelUnavailable, StaleDecision
+from ..schemas.errors import BrokenChain, Closed, ConflictingContent, LogError, ModelUnavailable, StaleDecision
 from ..schemas.events import CHANGES, DYNAMICS, decode
 from ..schemas.inputs import ErasureRequested, RetractionRequested
 from ..schemas.scope import Scope
@@ -174,10 +174,12 @@ class Engine:
                 # The same again, on what was loaded anew: nobody else is at work, the chain itself leads nowhere.
                 stale = (error.scope, error.expected, error.given)
                 if stale == self._stale:
-                    raise BrokenChain(*stale) from error
+                    raise BrokenChain(error.scope, _wrong_head(error)) from error
                 self._stale = stale
                 self._catch_up()
                 return False
+            if isinstance(error, ConflictingContent):  # ids follow from the input, whose record was the first of its id
+                raise BrokenChain(error.scope, _decided_before(inputs, error.scope)) from error
             raise
         self._stale = None
         if hashes != [item.hash for item in decided]:
@@ -214,7 +216,9 @@ class Engine:
                 touched: Touched = {}
                 for item in batch:
                     self._decider.apply(item, touched)
-                self._project(batch, touched, batch[-1].changes_offset + 1, batch[-1].offset + 1)
+                # Of a scope that stood still, an early input may have been decided last.
+                reached = max([item.offset for item in batch]) + 1
+                self._project(batch, touched, batch[-1].changes_offset + 1, reached)
         if not self.started:
             summarise_due(self._log, self._store, self._projector)
             self._parking.reload()
@@ -249,3 +253,13 @@ class Engine:
     def _trim(self) -> None:
         self._decider.trim()
         self._windows.trim()
+
+
+def _wrong_head(stale: StaleDecision) -> str:
+    own, noted = stale.given[:12] or "nothing", stale.expected[:12] or "nothing"
+    return f"its newest decision is {own!r}, and the log notes {noted!r} as its head"
+
+
+def _decided_before(inputs: Sequence[_Input], scope: str) -> str:
+    offset = next(given.stored.offset for given, _ in inputs if given.stored.scope == scope)
+    return f"by the read models no input from dynamics offset {offset} on is decided, and the log holds decisions of them"

@@ -177,7 +177,7 @@ class Filling:
                 batch,
                 states=self._states.fold(batch),
                 next_changes=batch[-1].changes_offset + 1,
-                applied_input=batch[-1].offset + 1,
+                applied_input=max([item.offset for item in batch]) + 1,
             )
             self.fold.next_changes = batch[-1].changes_offset + 1
             self.fold.note(batch)

@@ -30,7 +30,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """undecided: an input below the cursor has no valid decision, so its scope's chain broke there | missing: a decision whose
     input is gone | undecodable: a record that cannot be read | drift: today's policy would decide otherwise | unfoldable: the
     log was altered so that it cannot be folded at all | ahead: the place in the log that is noted beside the rows lies behind
-    its end | dropped: tables are gone | index: what the log notes of its own records is not what they say"""
+    its end | behind: it lies before what is decided | dropped: tables are gone | index: what the log notes of its own records
+    is not what they say"""
     input_id: str
     offset: int
     """On dynamics; -1 where it is not known."""
@@ -63,6 +64,8 @@ class Fold:
         self._first: dict[str, Problem] = {}
         self.next_changes = 0
         self.inputs = 0
+        self.last_decided = -1
+        """The highest dynamics offset of an input that was decided."""
         self.parked = 0
         """Inputs that wait for a scope that stands still."""
 
@@ -87,7 +90,7 @@ class Fold:
                 batch,
                 states=self._states.fold(batch),
                 next_changes=batch[-1].changes_offset + 1,
-                applied_input=batch[-1].offset + 1,
+                applied_input=max([item.offset for item in batch]) + 1,
             )
             self.note(batch)
         self.next_changes = end_changes
@@ -107,6 +110,7 @@ class Fold:
         """Counts a batch that was written."""
         for item in batch:
             self._mark(item.offset)
+            self.last_decided = max(self.last_decided, item.offset)
         self.inputs += len(batch)
         if self._seen is not None and batch:
             self._seen(batch)

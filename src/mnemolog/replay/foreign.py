@@ -17,7 +17,7 @@ from ..schemas.events import CHANGES, DYNAMICS, SUMMARIES
 from ..schemas.scope import Scope
 from .fold import Problem
 
-__all__ = ["dropped", "holders", "log_index", "other_tenants", "too_far"]
+__all__ = ["dropped", "holders", "log_index", "other_tenants", "set_back", "too_far"]
 
 _TOPICS = {"changes": CHANGES, "dynamics": DYNAMICS, "summaries": SUMMARIES}
 _HOLDING = (*(name for name in COMPARED if name != "heads"), "resolver_state")
@@ -54,6 +54,17 @@ def too_far(log: EventLog, offsets: Mapping[str, int]) -> Iterator[Problem]:
             yield Problem(
                 scope="", kind="ahead", input_id="", offset=offsets[name] if name == "dynamics" else -1, detail=detail
             )
+
+
+def set_back(offsets: Mapping[str, int], last_decided: int) -> Iterator[Problem]:
+    """A place that lies before what is decided: what lies between would be decided once more, and cannot be. (Where a resolver
+    keeps its tables apart, the read models may be a step behind it.)"""
+    if offsets["dynamics"] <= last_decided:
+        detail = (
+            f"the read models say that every input below offset {offsets['dynamics']} of {DYNAMICS} is decided, and the one at "
+            f"{last_decided} is decided, too: `mnemolog rebuild` makes the read models anew"
+        )
+        yield Problem(scope="", kind="behind", input_id="", offset=offsets["dynamics"], detail=detail)
 
 
 def log_index(log: EventLog) -> list[Problem]:

@@ -21,7 +21,7 @@ from ..projections.store import Store
 from ..projections.tables import Tables, scopes
 from ..schemas.scope import Scope
 from .fold import Fold, Problem
-from .foreign import dropped, holders, other_tenants, too_far
+from .foreign import dropped, holders, other_tenants, set_back, too_far
 from .seal_check import SealCheck
 from .states import StateFolder
 
@@ -133,7 +133,7 @@ def check(
     differences = sorted([*found, *wrong], key=lambda item: item.scope)
     if not differences and not problems:
         # A log that was cut shows in the rows; where they are right only the place is wrong.
-        problems = list(too_far(log, offsets))
+        problems = [*too_far(log, offsets), *(set_back(offsets, fold.last_decided) if state is None else ())]
     differing = sorted({item.scope for item in differences} | {item.scope for item in problems})
     mine, theirs = sides[0].digests, sides[1].digests
     report = VerifyReport(

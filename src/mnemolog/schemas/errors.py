@@ -13,7 +13,7 @@ Each error says what was wrong, where, and what to do about it, and carries the 
     │   ├── Undecodable         bytes that are no event of ours
     │   ├── NewerVersion        an event or a folder written by a newer mnemolog
     │   ├── StaleDecision       a decision that does not link to the scope's head
-    │   ├── BrokenChain         no decision can link to the scope's head: somebody altered the log
+    │   ├── BrokenChain         no decision can follow: somebody altered what is noted of the log
     │   └── UnknownLog          a log that is not the one this store was built from
     ├── FolderError             the home folder
     │   ├── NotOurs             a folder or file that mnemolog did not make
@@ -113,13 +113,14 @@ class ConflictingContent(MnemologError):
 
 
 class NotFound(MnemologError, LookupError):
-    """No such thing in this scope."""
+    """No such thing. `where`: in what it was looked for."""
 
-    def __init__(self, what: str, identifier: str, hint: str = "") -> None:
+    def __init__(self, what: str, identifier: str, hint: str = "", where: str = "in this scope") -> None:
         self.what = what
         self.identifier = identifier
         self.hint = hint
-        super().__init__(f"no {what} {identifier!r} in this scope" + (f" ({hint})" if hint else ""))
+        self.where = where
+        super().__init__(f"no {what} {identifier!r} {where}" + (f" ({hint})" if hint else ""))
 
 
 class NotAllowed(MnemologError):
@@ -160,16 +161,12 @@ class StaleDecision(LogError):
 
 
 class BrokenChain(LogError):
-    """What the log notes as a scope's head is not its newest decision, so that none can follow: somebody altered the log."""
+    """No decision of a scope can follow, however often it is tried: somebody altered what is noted of the log."""
 
-    def __init__(self, scope: str, expected: str, given: str) -> None:
+    def __init__(self, scope: str, problem: str) -> None:
         self.scope = scope
-        self.expected = expected
-        self.given = given
-        super().__init__(
-            f"scope {scope!r} cannot go on: its newest decision is {given[:12] or 'none'}, but the log notes "
-            f"{expected[:12] or 'none'} as its head; somebody altered the log: run `mnemolog verify`, which names what differs"
-        )
+        self.problem = problem
+        super().__init__(f"scope {scope!r} cannot go on: {problem}: run `mnemolog verify`, which names what differs")
 
 
 class UnknownLog(LogError):
