@@ -42,7 +42,7 @@ def test_a_memory_is_rebuilt_fallen_back_and_cleared(anywhere: Memory) -> None:
     with pytest.raises(InvalidInput, match="keep"):
         memory.rebuild(keep=-1)
     assert memory.drop_version(2)
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match=r"^no version '2' of the read models \(there are 1 \(live\); `mnemolog versions` lists"):
         memory.drop_version(2)
     assert {(view.version, view.state) for view in memory.versions()} == {(1, "live")}
     memory.add("I moved to Braga.", user_id="1")

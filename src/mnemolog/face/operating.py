@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ..schemas.errors import BrokenChain, InvalidInput, NotFound
+from ..schemas.errors import BrokenChain, InvalidInput
 from .base import Face
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Operating(Face):
 
         Raises InvalidInput for the live one, NotFound, Busy where a rebuild is running.
         """
-        from ..replay.versions import one_at_a_time
+        from ..replay.versions import no_version, one_at_a_time
 
         stores = [store for _, store, _ in self._operated()]
         with one_at_a_time(stores[0]):
@@ -111,7 +111,7 @@ class Operating(Face):
                 raise InvalidInput("version", f"{version} is the one that answers", "fall back to another one first")
             there = [store for store in stores if version in store.table_versions()]
             if not there:
-                raise NotFound("version", str(version), "`mnemolog versions` lists them")
+                raise no_version(version, self.versions())
             gone = [store.drop_version(version) for store in there]
             return all(gone)
 

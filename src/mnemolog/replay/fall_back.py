@@ -14,10 +14,10 @@ import msgspec
 
 from ..processors.core.ports import EventLog
 from ..projections.store import Store
-from ..schemas.errors import InvalidInput, NotFound
+from ..schemas.errors import InvalidInput
 from .filling import Filling, Watch
 from .room import told_when_full
-from .versions import list_versions, one_at_a_time, readable_note, switch
+from .versions import list_versions, no_version, one_at_a_time, readable_note, switch
 
 __all__ = ["FallBackReport", "fall_back"]
 
@@ -80,7 +80,7 @@ def _check(number: int, log: EventLog, store: Store, version: int) -> None:
     if version == store.live_version():
         return
     if version not in store.table_versions():
-        raise NotFound("version", str(version), "`mnemolog versions` lists them")
+        raise no_version(version, list_versions(number, log, store))
     if not readable_note(store.version_notes().get(version), log):
         found = next(view.state for view in list_versions(number, log, store) if view.version == version)
         raise InvalidInput("version", f"{version} cannot answer: it is {found}", "rebuild, or fall back to one that is kept")

@@ -7,7 +7,7 @@ read of an old version is decided when it is to answer again, not before.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from importlib.metadata import version as version_of
@@ -24,7 +24,7 @@ from ..processors.core.ports import EventLog
 from ..projections.store import Store
 from ..projections.tables import SCHEMA_VERSION
 from ..projections.version_notes import VersionNote, read_notes, write_note
-from ..schemas.errors import Busy
+from ..schemas.errors import Busy, NotFound
 from ..schemas.events import CHANGES
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "list_versions",
     "log_of",
     "made_by",
+    "no_version",
     "one_at_a_time",
     "readable_note",
     "switch",
@@ -116,6 +117,12 @@ def list_versions(part: int, log: EventLog, store: Store) -> list[VersionView]:
             )
         )
     return found
+
+
+def no_version(version: int, views: Iterable[VersionView]) -> NotFound:
+    """There is no such version: which there are."""
+    there = ", ".join(f"{number} ({state})" for number, state in sorted({(view.version, view.state) for view in views}))
+    return NotFound("version", str(version), f"there are {there}; `mnemolog versions` lists them", "of the read models")
 
 
 def kept_versions(store: Store, log: EventLog) -> list[int]:

@@ -73,7 +73,7 @@ class DeadLetters:
             for letter in self._letters(number):
                 if letter.id == identifier:
                     return letter
-        raise NotFound("dead letter", identifier, "`mnemolog dead-letters list` shows them with their ids")
+        raise NotFound("dead letter", identifier, "`mnemolog dead-letters list` shows them with their ids", "in this memory")
 
     def requeue(self, identifier: str, value: bytes | None = None) -> Resolution:
         """Publishes a dead letter to the inbox again, under its scope's key; with `value` (a CloudEvents object as JSON) that

@@ -121,7 +121,7 @@ class KeyStore:
             connection.execute(sa.update(_keys).where(here, _keys.c.revoked == "").values(revoked=now))
             row = connection.execute(sa.select(_keys).where(here)).one_or_none()
         if row is None:
-            raise NotFound("key", identifier, "`mnemolog keys list` shows them with their ids")
+            raise NotFound("key", identifier, "`mnemolog keys list` shows them with their ids", "of this memory")
         return _about(row)
 
     def list(self) -> list[ApiKey]:
