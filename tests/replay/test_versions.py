@@ -11,6 +11,7 @@ import pytest
 
 from mnemolog.adapters.logs.memory import MemoryLog
 from mnemolog.projections.digest import digest_store, total_digest
+from mnemolog.projections.tables import SCHEMA_VERSION
 from mnemolog.projections.version_notes import VersionNote, write_note
 from mnemolog.replay import filling
 from mnemolog.replay.fall_back import fall_back
@@ -19,6 +20,7 @@ from mnemolog.replay.verify import verify
 from mnemolog.replay.versions import list_versions, one_at_a_time
 from mnemolog.schemas.changes import Hidden
 from mnemolog.schemas.errors import Busy, FolderError, InvalidInput, LogError, NotFound
+from mnemolog.schemas.events import CHANGES
 from replay.folder import STORY, Folder
 from replay.hand import SCOPE, Writer, created, quote, slot
 from replay.logged import bring_up, record
@@ -177,6 +179,24 @@ def test_operators_mistakes_are_refused(folder: Folder) -> None:
     # What is of no use goes with the next rebuild.
     rebuild(folder.log, folder.store)
     assert states(folder) == {1: "kept", 4: "live"}
+
+
+def test_tables_of_an_older_shape_are_told_as_such(folder: Folder) -> None:
+    folder.store.close()
+    folder.place.execute("UPDATE rm_meta SET value = ? WHERE name = 'schema_version'", str(SCHEMA_VERSION - 1))
+    folder.store = folder.place.open(log_id=folder.log.log_id)
+    [view] = list_versions(0, folder.log, folder.store)
+    assert (view.version, view.state, view.schema, view.bytes) == (1, "outdated", SCHEMA_VERSION - 1, None)
+    assert view.behind == folder.log.end(CHANGES)
+    with pytest.raises(NotFound, match=r"there are 1 \(outdated\)"):
+        back(folder, 7)
+    # A rebuild makes today's first, and does not take it for its own.
+    report = rebuild(folder.log, folder.store)
+    assert (report.version, report.replaced) == (3, 2)
+    bring_up(folder.log, folder.store)
+    assert states(folder)[3] == "live"
+    assert verify(folder.log, folder.store).equal
+    assert folder.store.outdated() is None
 
 
 def test_no_rebuild_begins_where_there_is_no_room(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -160,6 +160,8 @@ def _lines(found: list[VersionView]) -> Iterator[str]:
         size = "" if view.bytes is None else f"{view.bytes / 2**20:10,.1f} MiB"
         behind = f"{view.behind:,} behind" if view.state in _BEHIND else ""
         made = f"begun {view.made_at[:19]}Z" if view.made_at else "made by the first write"
+        if view.state == "outdated":
+            made = f"of schema {view.schema}, which is read no more: the next write fills a new one from the log"
         yield f"{view.version:>4}{where}  {view.state:<9}{size}  {behind:<12}  {made}"
 
 

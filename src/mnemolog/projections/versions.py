@@ -4,6 +4,7 @@ is live is one row (`set_live`), and whoever reads looks at it once."""
 from __future__ import annotations
 
 import shutil
+from typing import NamedTuple
 
 import msgspec
 import sqlalchemy as sa
@@ -11,13 +12,22 @@ from sqlalchemy.exc import OperationalError
 
 from .base import StoreBase
 from .dialect import upsert
-from .tables import PREFIX, PROJECTED, active_versions, tables
+from .stand import find_live
+from .tables import PREFIX, PROJECTED, active_versions, store_meta, tables
 from .version_notes import VersionNote, read_notes, write_note
 
-__all__ = ["Versions"]
+__all__ = ["Outdated", "Versions"]
 
 _VECTORS = "vectors"
 _INDEX = sa.select(active_versions.c.version).where(active_versions.c.projection == _VECTORS)
+
+
+class Outdated(NamedTuple):
+    """A version that was live before the shape of the tables changed."""
+
+    version: int
+    schema: int
+    """The shape that it has."""
 
 
 class Versions(StoreBase):
@@ -68,6 +78,21 @@ class Versions(StoreBase):
                 current.metadata.drop_all(connection)
             current.metadata.create_all(connection)
         return missing
+
+    def outdated(self) -> Outdated | None:
+        """What was written in an older shape, which answers nothing: the next write makes new tables beside it, to be filled from
+        the log's beginning. None where the shape is today's, or nothing was written yet."""
+        with self._database.reading() as connection:
+            if self._check(connection) or not self._database.has_table(connection, store_meta.name):
+                return None
+            schema = self._meta(connection).get("schema_version")
+            return None if schema is None else Outdated(find_live(connection) or 0, int(schema))
+
+    def make_today(self) -> None:
+        """Makes new tables where what there is is of an older shape."""
+        if self.outdated() is not None:
+            with self.writing():
+                pass
 
     def version_notes(self) -> dict[int, VersionNote]:
         """What is noted of the versions."""

@@ -124,6 +124,8 @@ def plan(parts: Sequence[tuple[EventLog, Store, bool]], *, restart: bool = False
     """Makes the tables of the next version in every part, the same number in all, or finds those that a rebuild which was
     killed has left. The caller is alone at it."""
     run, highest, begun = uuid.uuid4().hex, 0, False
+    for _, store, _ in parts:
+        store.make_today()  # who writes next fills it; what is made here goes beside it
     if not restart:
         for log, store, _ in parts:
             run = next((note.run for note in store.version_notes().values() if _resumable(note, log)), run)

@@ -40,15 +40,20 @@ __all__ = [
 ]
 
 
+VersionState = Literal["live", "kept", "building", "dropping", "unusable", "outdated"]
+
+
 class VersionView(msgspec.Struct, frozen=True, kw_only=True):
     """One version of the read models, in one part of the memory."""
 
     version: int
     part: int
     """The partition on servers; 0 in a folder."""
-    state: Literal["live", "kept", "building", "dropping", "unusable"]
+    state: VersionState
     """live: it answers | kept: it can be fallen back to | building: a rebuild was ended before it was done, the next one goes
-    on | dropping: tables that somebody still read when they were to go | unusable: of an older shape, or of unknown make."""
+    on | dropping: tables that somebody still read when they were to go | unusable: of an older shape, or of unknown make |
+    outdated: it was live before the shape of the tables changed, and answers nothing: the next write (on servers the next start
+    of a worker) makes new ones, which are filled from the log."""
     behind: int
     """Records of the changes topic that are not in it."""
     bytes: int | None
@@ -56,7 +61,9 @@ class VersionView(msgspec.Struct, frozen=True, kw_only=True):
     made_at: str
     """When it was begun; empty where that was not noted: what the first write made."""
     code: str
-    """Which code filled it."""
+    """Which code filled it; empty where that was not noted."""
+    schema: int = SCHEMA_VERSION
+    """The shape of its tables."""
     digest: str
     """Of its rows when it went live."""
 
@@ -91,13 +98,29 @@ def readable_note(note: VersionNote | None, log: EventLog) -> bool:
 
 def list_versions(part: int, log: EventLog, store: Store) -> list[VersionView]:
     """All versions of one part, by number."""
+    old = store.outdated()
+    if old is not None:
+        behind = log.end(CHANGES)
+        return [
+            VersionView(
+                version=old.version,
+                part=part,
+                state="outdated",
+                behind=behind,
+                bytes=None,
+                made_at="",
+                code="",
+                digest="",
+                schema=old.schema,
+            )
+        ]
     live, notes = store.live_version(), store.version_notes()
     end = log.end(CHANGES)
     found: list[VersionView] = []
     for version in store.table_versions():
         note = notes.get(version)
         readable = readable_note(note, log)
-        state: Literal["live", "kept", "building", "dropping", "unusable"]
+        state: VersionState
         if version == live:
             state = "live"
         elif note is None or (note.state == "ready" and not readable):
@@ -114,6 +137,7 @@ def list_versions(part: int, log: EventLog, store: Store) -> list[VersionView]:
                 made_at="" if note is None else note.made_at,
                 code="" if note is None else note.code,
                 digest="" if note is None else note.digest,
+                schema=SCHEMA_VERSION if note is None or version == live else note.schema,
             )
         )
     return found
