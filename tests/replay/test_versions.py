@@ -239,6 +239,29 @@ def test_a_disk_that_is_full_in_the_middle_ends_it_cleanly(folder: Folder) -> No
     assert rebuild(folder.log, folder.store).digest == total_digest(before)
 
 
+@pytest.mark.parametrize("error", [FolderError("the file cannot grow"), OSError(28, "No space left on device")], ids=repr)
+def test_a_disk_that_is_full_after_the_switch_undoes_nothing(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    before = digest_store(folder.store)
+
+    def full(version: int) -> bool:
+        assert (version, folder.store.live_version()) == (1, 2)
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(folder.store, "drop_version", full)
+        report = rebuild(folder.log, folder.store, keep=0)
+    assert (report.version, report.dropped, report.kept) == (2, [], [1])
+    [left] = report.left
+    assert left.startswith(f"version 2 is live and whole, but what is older could not be dropped ({error})")
+    assert "mnemolog versions drop" in left
+    assert (folder.store.live_version(), digest_store(folder.store)) == (2, before)
+    again = rebuild(folder.log, folder.store, keep=0)
+    assert (again.version, again.dropped, again.kept, again.left) == (3, [1, 2], [], [])
+    assert states(folder) == {3: "live"}
+
+
 def test_a_rebuild_beside_a_fresh_scope(place: Place) -> None:
     """The number of the next version is above all that are there, also those of other parts."""
     log = MemoryLog()

@@ -80,8 +80,8 @@ class Versions(StoreBase):
         return missing
 
     def outdated(self) -> Outdated | None:
-        """What was written in an older shape, which answers nothing: the next write makes new tables beside it, to be filled from
-        the log's beginning. None where the shape is today's, or nothing was written yet."""
+        """What was written in an older shape, which answers nothing: the next write makes new tables beside it, to be filled
+        from the log's beginning. None where the shape is today's, or nothing was written yet."""
         with self._database.reading() as connection:
             if self._check(connection) or not self._database.has_table(connection, store_meta.name):
                 return None

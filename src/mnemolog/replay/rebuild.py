@@ -22,7 +22,7 @@ from ..projections.digest import digest_scope, digest_store, digest_stored, proj
 from ..projections.store import Store
 from ..projections.tables import PROJECTED, SCHEMA_VERSION, tables
 from ..projections.version_notes import VersionNote
-from ..schemas.errors import LogError
+from ..schemas.errors import LogError, MnemologError
 from ..schemas.times import to_text
 from .filling import CLOSE, Filling, Step, Watch
 from .room import check_room, needed_bytes, told_when_full
@@ -55,6 +55,8 @@ class RebuildReport(msgspec.Struct, frozen=True, kw_only=True):
     """Older versions whose tables are gone now."""
     kept: list[int] = []
     """Versions that can be fallen back to."""
+    left: list[str] = []
+    """What could not be done after the switch, such as dropping what is older, and why; the rebuild is live all the same."""
     seconds: float = 0.0
     switch_seconds: float = 0.0
     """How long writers waited for the switch; of several partitions the longest. Readers waited for nothing."""
@@ -194,6 +196,7 @@ def merged(parts: Sequence[Rebuilt]) -> RebuildReport:
         resumed=sum(report.resumed for report in reports),
         dropped=sorted({number for report in reports for number in report.dropped}),
         kept=sorted(set.intersection(*(set(report.kept) for report in reports))),
+        left=[one for report in reports for one in report.left],
         seconds=sum(report.seconds for report in reports),
         switch_seconds=max(report.switch_seconds for report in reports),
         needed_bytes=sum(room) if room else None,
@@ -229,11 +232,20 @@ def _done(one: Plan) -> Rebuilt:
 
 def _with_kept(one: Plan, rebuilt: Rebuilt, keep: int) -> Rebuilt:
     """Drops what is too old to be kept; the version that was just replaced goes last, also where it was an older one that
-    somebody had fallen back to."""
+    somebody had fallen back to. The switch has happened: what fails here is told, and undoes nothing."""
     replaced = rebuilt.report.replaced
-    old = sorted(kept_versions(one.store, one.log), key=lambda number: (number == replaced, number))
-    gone = [number for number in old[: max(len(old) - keep, 0)] if one.store.drop_version(number)]
-    report = msgspec.structs.replace(rebuilt.report, dropped=gone, kept=sorted(set(old) - set(gone)))
+    kept, gone, left = [replaced], list[int](), list[str]()
+    try:
+        kept = sorted(kept_versions(one.store, one.log), key=lambda number: (number == replaced, number))
+        for number in kept[: max(len(kept) - keep, 0)]:
+            if one.store.drop_version(number):
+                gone.append(number)
+    except (MnemologError, OSError) as error:
+        left.append(
+            f"version {one.version} is live and whole, but what is older could not be dropped ({error}): once that is mended "
+            "`mnemolog versions` shows what is left, and `mnemolog versions drop VERSION` or the next rebuild drops it"
+        )
+    report = msgspec.structs.replace(rebuilt.report, dropped=gone, kept=sorted(set(kept) - set(gone)), left=left)
     return Rebuilt(report, rebuilt.before, rebuilt.after)
 
 
