@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -306,6 +307,23 @@ def test_what_finds_no_room_is_refused_at_once(serving: Callable[..., Served], m
     assert refused.json()["type"].endswith(":overloaded")
     assert ready.status_code == 503
     assert client.get("/v1/timeline?user_id=1", headers=headers).status_code == 200
+
+
+def test_a_folder_that_cannot_be_written_to_is_not_ready(
+    served: Served, client: TestClient, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    said(client, "I live in Lisbon.")
+    assert client.get("/ready").json()["status"] == "ready"
+    with monkeypatch.context() as patched:
+        patched.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 0}))
+        served.app.state.service._standing = None  # a look that counts as new for seconds
+        refused = client.get("/ready")
+        assert (refused.status_code, refused.headers["Retry-After"]) == (503, "1")
+        assert refused.json()["detail"] == "nothing can be written: the disk is full: 0 bytes are free"
+        assert str(tmp_path) not in refused.text
+        assert client.get("/v1/forms?user_id=1").status_code == 200  # reads go on
+    served.app.state.service._standing = None
+    assert client.get("/ready").status_code == 200
 
 
 def test_a_fault_is_told_by_an_id_that_the_log_knows(

@@ -1,5 +1,5 @@
 """What became of what was written: an accepted input is waiting until its decision is in the rows, then done or failed, with
-the reason; and how far a memory is behind as a whole. Nothing here changes anything."""
+the reason; and how far a memory is behind as a whole. Nothing here changes anything of it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from ..schemas.errors import NotFound
 from ..schemas.events import CHANGES, DYNAMICS, decode
 from ..schemas.scope import Scope
 from .base import Face, Id
+from .writable import why_not_writable
 
 if TYPE_CHECKING:
     from ..processors.pipeline.installation import Partition
@@ -56,12 +57,14 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """How far a memory is behind. `behind`: inputs that are not in the rows; `oldest`: when the first of them was recorded
-    (fixed UTC form), empty where none waits; `parked`: scopes that stand still; `dead_letters`: those that nobody resolved."""
+    (fixed UTC form), empty where none waits; `parked`: scopes that stand still; `dead_letters`: those that nobody resolved;
+    `problem`: why a folder cannot be written to now, empty where it can, and on servers, which answer for themselves."""
 
     behind: int
     oldest: str = ""
     parked: int = 0
     dead_letters: int = 0
+    problem: str = ""
 
 
 class _HasDerived(Protocol):
@@ -160,7 +163,13 @@ def folder_standing(log: EventLog, store: Store) -> Standing:
         sum(item.offset < cursor for item in log.read(DYNAMICS, place.offset, scope=Scope.parse(scope)))
         for scope, place in parked.items()
     )
-    return Standing(behind=behind, oldest="" if first is None else first.recorded, parked=len(parked))
+    folder = None if store.path is None or store.read_only else store.path.parent
+    return Standing(
+        behind=behind,
+        oldest="" if first is None else first.recorded,
+        parked=len(parked),
+        problem="" if folder is None else why_not_writable(folder),
+    )
 
 
 def partitions_standing(partitions: Iterable[Partition], dead_letters: int) -> Standing:

@@ -35,7 +35,7 @@ async def health(_: Nothing) -> Response:
 
 @router.get("/ready", tags=["operate"], operation_id="ready", responses=responses(Ready, guarded=False))
 async def ready(request: Request, _: Nothing) -> Response:
-    """Whether the memory behind it answers and there is room for requests: send none where not."""
+    """Whether the memory behind it answers, can be written to, and there is room for requests: send none where not."""
     service = service_of(request)
     retry = {"Retry-After": str(RETRY_SECONDS)}
     if service.workers.full:
@@ -45,6 +45,9 @@ async def ready(request: Request, _: Nothing) -> Response:
     except MnemologError as error:
         _log.warning("not ready: %s: %s", type(error).__name__, error)
         raise ProblemError(503, "unavailable", UNAVAILABLE, headers=retry) from error
+    if standing.problem:
+        _log.warning("not ready: %s", standing.problem)
+        raise ProblemError(503, "unavailable", f"nothing can be written: {standing.problem}", headers=retry)
     return answer(
         Ready(
             status="ready",
