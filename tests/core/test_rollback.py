@@ -268,7 +268,7 @@ def test_a_late_fact_about_what_was_called_off_since_is_filed_there_and_brings_n
         back(r, "e0", day=10)
     else:
         r.say("forget Apollo", cand(op="retire", form_type="project", entity=APOLLO), day=10)
-    assert r.state.retired == {called_off: at(10)}
+    assert {form_id: found.when for form_id, found in r.state.retired.items()} == {called_off: at(10)}
     # A rollback affirms what stood; in what the user called off, what was true until then goes on.
     affirmed, ended = (["history", "confirmed"], ["history"]) if by == "rollback" else (["confirmed"], ["retired"])
     for day, entity, statuses in ((3, APOLLO, ["history"]), (7, APOLLO, affirmed), (8, EntityRef("current"), affirmed[:1])):

@@ -306,6 +306,8 @@ class RolledBack(_Change, tag="rolled_back", frozen=True, kw_only=True):
     """Event time of that input."""
     since: str = ""
     """Event time from which on what was put back, or stood as it did, holds."""
+    asked: str = ""
+    """Event time of the rollback itself, where that is earlier: somebody's clock is ahead of its own."""
     reason: str = ""
     actor: str = ""
     forms: list[FormStood] = []

@@ -13,7 +13,7 @@ from ...schemas.envelope import Envelope, Position
 from ...schemas.inputs import Turn
 from .evolve_slots import Cause, Touched, bounded, focus, form_created, form_named, form_restored, slot_changed, slot_reinforced
 from .moments import DUPLICATE_WINDOW, event_time, micros, turn_digest
-from .records import META, SEP, Edge, Note, Pending, Session, slot_key
+from .records import META, SEP, Edge, Note, Pending, Retired, Session, slot_key
 from .state import ScopeState
 
 __all__ = ["apply", "evolve", "use_changes"]
@@ -128,7 +128,7 @@ def _form_retired(state: ScopeState, change: ch.FormRetired, cause: Cause, touch
     form = state.form.get(change.form_id)
     if form is not None:
         state.form[form.form_id] = msgspec.structs.replace(form, retired=True)
-        state.retired[form.form_id] = change.valid_from
+        state.retired[form.form_id] = Retired(change.valid_from, state.seq)
         touched[f"form{SEP}{form.form_id}"] = None
         touched[f"retired{SEP}{form.form_id}"] = None
 
@@ -138,6 +138,8 @@ def _edge_added(state: ScopeState, change: ch.EdgeAdded, cause: Cause, touched: 
     state.seq += 1
     edge = Edge(change.edge_id, state.seq, change.from_form, change.to_form, change.relation, cause.input_id)
     state.edge[edge.edge_id] = edge
+    if state.parted.pop(parted := SEP.join((edge.from_form, edge.to_form, edge.relation)), None) is not None:
+        touched[f"parted{SEP}{parted}"] = None
     for end in dict.fromkeys((edge.from_form, edge.to_form)):
         state.edges_of[end] = (*state.edges_of.get(end, ()), edge.edge_id)
     touched[f"edge{SEP}{edge.edge_id}"] = None
@@ -184,9 +186,12 @@ def _rolled_back(state: ScopeState, change: ch.RolledBack, cause: Cause, touched
     """What stands is affirmed by a rollback, put back or not: what comes to light later about the time before is older news."""
     if not change.since:
         return  # decided before it was told from when on it holds
+    asked, covered = change.asked or change.since, ""
     if change.target == "slot":
-        places = list(state.elements.get(slot_key(change.target_id, change.slot), ()))
+        covered = slot_key(change.target_id, change.slot)
+        places = list(state.elements.get(covered, ()))
     elif change.target == "form":
+        covered = change.target_id
         places = [key for at in state.places_of.get(change.target_id, ()) for key in state.elements.get(at, ())]
     else:
         places = list(state.place)
@@ -199,8 +204,18 @@ def _rolled_back(state: ScopeState, change: ch.RolledBack, cause: Cause, touched
         hot = tuple([affirmed if item.version == standing.version else item for item in place.hot])
         state.place[key] = msgspec.structs.replace(place, standing=affirmed, hot=hot)
         touched[f"place{SEP}{key}"] = None
-    state.rollback[change.since] = cause.input_id
-    touched[f"rollback{SEP}{change.since}"] = None
+    for stood in change.forms:
+        at = state.retired.get(stood.form_id)
+        if at is not None and asked < at.when:
+            state.retired[stood.form_id] = Retired(asked, at.seq)
+            touched[f"retired{SEP}{stood.form_id}"] = None
+    for edge in change.edges:
+        parted = SEP.join((edge.from_form, edge.to_form, edge.relation))
+        state.parted[parted] = asked
+        touched[f"parted{SEP}{parted}"] = None
+    key = f"{change.since}{SEP}{covered}"
+    state.rollback[key] = asked
+    touched[f"rollback{SEP}{key}"] = None
 
 
 def _nothing(state: ScopeState, change: ch.Change, cause: Cause, touched: Touched) -> None:

@@ -31,7 +31,7 @@ def _scope(state: ScopeState, touched: dict[str, None]) -> None:
     for key in state.keys_in_use():
         touched[key] = None
     for name in (
-        *("form", "place", "count", "pending", "edge", "deadline", "session", "working", "retired", "rollback"),
+        *("form", "place", "count", "pending", "edge", "deadline", "session", "working", "retired", "rollback", "parted"),
         *("keys", "forms_of", "elements", "places_of", "scheduled", "pending_of", "edges_of"),
     ):
         getattr(state, name).clear()

@@ -19,6 +19,7 @@ __all__ = [
     "Note",
     "Pending",
     "Place",
+    "Retired",
     "Session",
     "Version",
     "place_key",
@@ -135,6 +136,13 @@ class Session(_Record, frozen=True, array_like=True):
     last: str
     recent: tuple[tuple[str, int], ...]
     focus: tuple[tuple[str, str], ...]
+
+
+class Retired(_Record, frozen=True, array_like=True):
+    """When a Form was called off: `when` is the event time of that, `seq` what had been counted by then."""
+
+    when: str
+    seq: int
 
 
 class Meta(_Record, frozen=True, array_like=True):

@@ -7,7 +7,7 @@ from ...schemas.forms import FormType
 from ...schemas.observations import Candidate, Evidence
 from .draft import Claim, Draft
 from .records import Form
-from .resolve_entity import find_form
+from .resolve_entity import called_off_since, find_form
 
 __all__ = ["call_off"]
 
@@ -17,6 +17,12 @@ def call_off(draft: Draft, candidate: Candidate, form_type: FormType, evidence: 
     form = find_form(draft, candidate.entity, form_type)
     if form is None or form.key in ("self", "scope"):
         draft.reject("there is nothing that this could call off", candidate)
+        return
+    if called_off_since(draft, candidate.entity, form_type, form) is not None:
+        draft.reject("what was meant has been called off since", candidate)
+        return
+    if draft.state.undone_since(form.form_id, draft.given.moment):
+        draft.reject("a rollback has come since it was said: what that left goes on", candidate)
         return
     _retire(draft, form, candidate.cause, evidence)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from ...schemas.changes import SlotReason
 from ...schemas.forms import Slot
 from ...schemas.values import Value
@@ -19,8 +21,15 @@ def add_element(draft: Draft, form: Form, claim: Claim, value: Value, declared: 
     if claim.before is not None and not same(claim.before, value):
         old = state.place_of(form.form_id, claim.slot, claim.before.key)
         if old is not None and old.current is not None and old.current.valid_from <= claim.when <= draft.horizon:
-            _replace_element(draft, form, claim, value, old, old.current, declared)
-            return
+            if claim.when >= old.current.since:
+                _replace_element(draft, form, claim, value, old, old.current, declared)
+                return
+            # Said again since, or left by a rollback: it had ended in between, at most.
+            ended = msgspec.structs.replace(claim, value=None)
+            draft.slot_changed(
+                form, ended, status="history", reason="removed", value=None, element=old.element, supersedes=old.current
+            )
+            draft.reassert(form, old, old.current)
     place = state.place_of(form.form_id, claim.slot, value.key)
     if claim.when > draft.horizon:
         schedule(draft, form, claim, value, place, value.key)

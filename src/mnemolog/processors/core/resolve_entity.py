@@ -21,6 +21,7 @@ __all__ = [
     "make_form",
     "name_by_value",
     "naming",
+    "parted_since",
 ]
 
 # Of these everybody has one, so that "my mother" and "my mother Anna" are the same person even before she is named.
@@ -101,12 +102,13 @@ def _find_named(draft: Draft, ref: EntityRef, form_type: FormType) -> Form | Non
             return known
     # "Jack" after "Jack Smith", or the other way round, while only one of them is known.
     alike = [
-        form
-        for form_id in state.forms_of.get(name, ())
-        if not (form := state.form[form_id]).retired
-        and any(known.startswith(f"{key} ") or key.startswith(f"{known} ") for known, _ in form.keys)
+        form for form_id in state.forms_of.get(name, ()) if not (form := state.form[form_id]).retired and _alike(form, key)
     ]
     return alike[0] if len(alike) == 1 else None
+
+
+def _alike(form: Form, key: str) -> bool:
+    return any(known.startswith(f"{key} ") or key.startswith(f"{known} ") for known, _ in form.keys)
 
 
 def _nameless(form: Form | None, kin: str) -> bool:
@@ -128,35 +130,61 @@ def _find_anaphor(draft: Draft, ref: EntityRef, form_type: FormType) -> Form | N
     return max(others, key=lambda form: form.touched) if others else None
 
 
-def called_off_since(draft: Draft, ref: EntityRef, form_type: FormType) -> Form | None:
-    """The Form that words are about which are older than its end, where nothing that lives is meant: what comes to light late
-    about it belongs to its history, and brings it back no more than if it had been known in time."""
-    state, ref, kind = draft.state, _about(draft, ref, form_type), form_type.name
+def called_off_since(draft: Draft, ref: EntityRef, form_type: FormType, found: Form | None = None) -> Form | None:
+    """The Form that words are about which are older than its end, where nothing that lives is meant, or what lives (`found`)
+    came after it: what comes to light late about it belongs to its history, and brings it back no more than if it had been
+    known in time."""
+    state, ref, kind, moment = draft.state, _about(draft, ref, form_type), form_type.name, draft.given.moment
     if form_type.about == "scope":
-        keys = ["scope"]
+        key = "scope"
     elif ref.kind == "self" or (ref.kind == "current" and form_type.about == "person"):
-        keys = ["self"]
+        key = "self"
     elif ref.kind == "named":
-        keys = [form_key(form_type, ref.name)]
-        kin = relation_key(ref.relation) if ref.relation else ""
-        if _nameless(state.form.get(state.keys.get(f"{kind}{SEP}{kin}", "")), kin):
-            keys.append(kin)
+        return _named_since(draft, ref, form_type, found)
     elif ref.kind == "relative":
-        keys = [relation_key(ref.relation or ref.name)]
-    elif ref.kind == "current":
-        known = [state.since_called_off(form_id, draft.given.moment) for form_id in state.forms_of.get(kind, ())]
-        return max((form for form in known if form is not None), key=lambda form: form.touched, default=None)
+        key = relation_key(ref.relation or ref.name)
+    elif found is None:
+        return _pointed_at_since(draft, ref, form_type)
     else:
         return None
-    found = [state.since_called_off(state.keys.get(f"{kind}{SEP}{key}", ""), draft.given.moment) for key in keys]
-    return next((form for form in found if form is not None), None)
+    return state.former(kind, key, moment, found)
+
+
+def _named_since(draft: Draft, ref: EntityRef, form_type: FormType, found: Form | None) -> Form | None:
+    state, kind, moment, key = draft.state, form_type.name, draft.given.moment, form_key(form_type, ref.name)
+    former = state.former(kind, key, moment, found)
+    if former is not None or found is not None or form_type.about != "person":
+        return former
+    if ref.relation:
+        kin = relation_key(ref.relation)
+        known = state.former(kind, kin, moment, None)
+        if _nameless(known, kin):
+            return known
+    alike = [form for form in _called_off(draft, form_type) if _alike(form, key)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _pointed_at_since(draft: Draft, ref: EntityRef, form_type: FormType) -> Form | None:
+    """ "it", 那个项目: of what was called off since, what the words name, else what was last talked about."""
+    former, words = _called_off(draft, form_type), normal_text(ref.name)
+    named = [form for form in former if ref.kind == "anaphor" and any(len(key) > 1 and key in words for key, _ in form.keys)]
+    others = [form for form in former if form_type.about != "person" or form.key != "self"]
+    return max(named or others, key=lambda form: form.touched, default=None)
+
+
+def _called_off(draft: Draft, form_type: FormType) -> list[Form]:
+    """The type's Forms that were called off since it was said."""
+    known = (
+        draft.state.since_called_off(form_id, draft.given.moment) for form_id in draft.state.forms_of.get(form_type.name, ())
+    )
+    return [form for form in known if form is not None]
 
 
 def make_form(draft: Draft, ref: EntityRef, form_type: FormType, evidence: tuple[Evidence, ...]) -> Form | None:
-    """`find_form`, else the Form that was called off since it was said, else a new Form for it; None where it points back to
+    """The Form that was called off since it was said, else `find_form`, else a new Form for it; None where it points back to
     nothing."""
     found = find_form(draft, ref, form_type)
-    if found is None and (former := called_off_since(draft, ref, form_type)) is not None:
+    if (former := called_off_since(draft, ref, form_type, found)) is not None:
         return former
     ref = _about(draft, ref, form_type)
     if found is None:
@@ -206,7 +234,7 @@ def _name_person(draft: Draft, form: Form, ref: EntityRef, form_type: FormType) 
     if ref.kind != "named":
         return form
     key = form_key(form_type, ref.name)
-    if all(known != key for known, _ in form.keys):
+    if all(known != key for known, _ in form.keys) and not draft.state.undone_since(form.form_id, draft.given.moment):
         longer = form.key.startswith("relation:") or len(key) > len(normal_text(form.name))
         draft.emit(FormNamed(form_id=form.form_id, key=key, name=ref.name.strip() if longer else form.name))
     return draft.state.form[form.form_id]
@@ -226,8 +254,10 @@ def _relate_to_user(draft: Draft, form: Form, ref: EntityRef, form_type: FormTyp
 
 
 def add_edge(draft: Draft, from_form: str, to_form: str, relation: str, evidence: tuple[Evidence, ...]) -> bool:
-    """Relates two Forms, unless they are already so related; tells whether it was new."""
+    """Relates two Forms, unless they are already so related, or a rollback has parted them since; tells whether it was new."""
     state = draft.state
+    if parted_since(draft, from_form, to_form, relation):
+        return False
     for edge_id in state.edges_of.get(from_form, ()):
         edge = state.edge[edge_id]
         if (edge.from_form, edge.to_form, edge.relation) == (from_form, to_form, relation):
@@ -243,6 +273,11 @@ def add_edge(draft: Draft, from_form: str, to_form: str, relation: str, evidence
         )
     )
     return True
+
+
+def parted_since(draft: Draft, from_form: str, to_form: str, relation: str) -> bool:
+    """Whether a rollback ended the relation after it was said."""
+    return draft.given.moment < draft.state.parted.get(SEP.join((from_form, to_form, relation)), "")
 
 
 # -- slots that identify ---------------------------------------------------------------------------------------------------
@@ -290,7 +325,8 @@ def identified_since(draft: Draft, ref: EntityRef, form_type: FormType, slot: st
     if form_type.about == "scope" or ref.kind in ("self", "relative", "named"):
         return None
     key = _identity_key(form_type, slot, declared, value)
-    return draft.state.since_called_off(draft.state.keys.get(f"{form_type.name}{SEP}{key}", ""), draft.given.moment)
+    found = draft.state.form_called(form_type.name, key)
+    return draft.state.former(form_type.name, key, draft.given.moment, found)
 
 
 def name_by_value(draft: Draft, form: Form, form_type: FormType, slot: str, declared: Slot, value: Value) -> None:
@@ -301,7 +337,10 @@ def name_by_value(draft: Draft, form: Form, form_type: FormType, slot: str, decl
     if other is not None and other.form_id != form.form_id:
         add_edge(draft, form.form_id, other.form_id, "same_as", ())
         return
-    name = str(value.data) if naming(declared) else form.name
+    held = draft.state.current(form.form_id, slot)
+    stands = declared.many or held is None or held.value is None or held.value.key == value.key
+    # By what it was called once it is found, and not shown.
+    name = str(value.data) if naming(declared) and stands else form.name
     if any(known == key for known, _ in form.keys) and form.name == name:
         return
     draft.emit(FormNamed(form_id=form.form_id, key=key, name=name))

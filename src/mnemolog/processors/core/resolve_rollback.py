@@ -250,6 +250,7 @@ class _Rollback:
                 to_time=data.to_time or "",
                 at=past.at,
                 since=self._when,
+                asked=draft.given.moment if draft.given.moment < self._when else "",
                 reason=data.reason,
                 actor=data.actor,
                 forms=self._forms,

@@ -24,12 +24,13 @@ from .resolve_entity import (
     make_form,
     name_by_value,
     naming,
+    parted_since,
 )
 from .resolve_pending import Why, open_question, open_unresolved
 from .resolve_relation import declared_relations
 from .resolve_time import since_rollback
 from .resolve_turn import located
-from .resolve_value import end_value, set_value
+from .resolve_value import end_value, places_ended, places_set, set_value
 
 __all__ = ["evidence_problem", "hear", "settle", "value_problem"]
 
@@ -170,11 +171,11 @@ def _first_hand(draft: Draft, candidate: Candidate) -> None:
 
 def _ask(draft: Draft, candidate: Candidate, form_type: FormType, declared: Slot, why: Why) -> None:
     form = find_form(draft, candidate.entity, form_type)
-    if form is not None and _stands(draft, form, candidate, declared):
-        return  # an echo of what is known reinforces nothing
-    if form is None and called_off_since(draft, candidate.entity, form_type) is not None:
+    if called_off_since(draft, candidate.entity, form_type, form) is not None:
         draft.reject(_CALLED_OFF, candidate)
         return
+    if form is not None and _stands(draft, form, candidate, declared):
+        return  # an echo of what is known reinforces nothing
     open_question(draft, candidate, form_type, declared, form, candidate.entity.name or candidate.entity.relation, why)
 
 
@@ -229,10 +230,11 @@ def settle(
     elif form.retired and claim.when > draft.horizon:
         draft.reject(_CALLED_OFF, candidate)
     elif candidate.op == "remove":
-        if not end_value(draft, form, since_rollback(draft, form, claim, declared), declared):
+        claim = since_rollback(draft, form, claim, places_ended(draft, form, claim, declared))
+        if not end_value(draft, form, claim, declared):
             draft.reject("there is nothing that this could end", candidate)
     else:
-        set_value(draft, form, since_rollback(draft, form, claim, declared), declared)
+        set_value(draft, form, since_rollback(draft, form, claim, places_set(draft, form, claim, declared)), declared)
         if form.retired:
             return  # filed in its history; it is called and related as it was
         if declared.identity and claim.value is not None and claim.when <= draft.horizon:
@@ -253,16 +255,15 @@ def _form(
         return known
     ref = candidate.entity
     if candidate.op == "remove":
-        return find_form(draft, ref, form_type) or called_off_since(draft, ref, form_type)
+        living = find_form(draft, ref, form_type)
+        return called_off_since(draft, ref, form_type, living) or living
     if declared.identity and candidate.value is not None:
         found, ref = identified(
             draft, ref, form_type, candidate.slot, declared, candidate.value, correction=candidate.correction
         )
-        if found is not None:
-            return found
         former = identified_since(draft, ref, form_type, candidate.slot, declared, candidate.value)
-        if former is not None:
-            return former
+        if former is not None or found is not None:
+            return former or found
         if ref.kind == "current" and naming(declared) and find_form(draft, ref, form_type) is None:
             ref = EntityRef("named", candidate.value.shown)
     return make_form(draft, ref, form_type, evidence)
@@ -279,5 +280,7 @@ def _relate(draft: Draft, candidate: Candidate, form_type: FormType, evidence: t
         open_unresolved(draft, candidate, form_type, candidate.entity.name if one is None else candidate.target.name)
     elif one.retired or other.retired:
         draft.reject(_CALLED_OFF, candidate)
+    elif parted_since(draft, one.form_id, other.form_id, candidate.relation):
+        draft.reject("a rollback has ended this relation since it was said", candidate)
     elif one.form_id != other.form_id:
         add_edge(draft, one.form_id, other.form_id, candidate.relation, evidence)

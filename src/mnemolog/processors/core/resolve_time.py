@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from ...schemas.changes import DeadlineSet, SlotReason
 from ...schemas.codec import derived_id
 from ...schemas.envelope import DEFAULT_SOURCE
-from ...schemas.forms import Slot
 from ...schemas.values import Value
 from .draft import Claim, Draft
 from .finer import same
@@ -61,16 +62,22 @@ def version_corrected(place: Place, claim: Claim) -> Version | None:
     return None
 
 
-def since_rollback(draft: Draft, form: Form, claim: Claim, declared: Slot) -> Claim:
-    """What is said after a rollback goes on from what that put back or left, which holds from the rollback on: it is no late
-    news, however long it is said to have been so."""
-    element = claim.value.key if declared.many and claim.value is not None else ""
-    standing = standing_of(draft.state.place_of(form.form_id, claim.slot, element))
-    if standing is None or standing.since not in draft.state.rollback or (claim.correction and claim.before is not None):
-        return claim
-    if claim.when < standing.since <= draft.given.moment:
-        return msgspec.structs.replace(claim, when=standing.since)
-    return claim
+def since_rollback(draft: Draft, form: Form, claim: Claim, places: Iterable[Place | None]) -> Claim:
+    """What is said after a rollback goes on from what that put back or left in the `places` that it is about, which holds from
+    the rollback on: it is no late news, however long it is said to have been so."""
+    when = claim.when
+    for place in places:
+        standing = standing_of(place)
+        if place is None or standing is None or standing.since <= when:
+            continue
+        if claim.correction and claim.before is not None and not place.element:
+            wrong = version_corrected(place, claim)
+            if wrong is not None and standing.value is not None and standing.value.key != claim.before.key:
+                continue  # what was wrong is history by now, and is put right there
+        asked = draft.state.rolled_back(standing.since, form.form_id, place.slot)
+        if asked is not None and asked <= draft.given.moment:
+            when = standing.since
+    return msgspec.structs.replace(claim, when=when)
 
 
 def file_late(

@@ -13,7 +13,7 @@ from .records import Form, Place, Version
 from .resolve_element import add_element
 from .resolve_time import file_late, in_force_at, schedule, standing_of, version_corrected
 
-__all__ = ["end_value", "set_value"]
+__all__ = ["end_value", "places_ended", "places_set", "set_value"]
 
 
 def set_value(draft: Draft, form: Form, claim: Claim, declared: Slot) -> None:
@@ -64,9 +64,8 @@ def set_value(draft: Draft, form: Form, claim: Claim, declared: Slot) -> None:
 
 def end_value(draft: Draft, form: Form, claim: Claim, declared: Slot) -> bool:
     """The slot, or the element `claim.value`, holds no longer; tells whether there was anything to end."""
-    elements = _ended_elements(draft, form, claim, declared)
     ended = False
-    for place in elements:
+    for place in places_ended(draft, form, claim, declared):
         standing, current = standing_of(place), place.current
         if claim.when > draft.horizon and current is not None:
             schedule(draft, form, claim, None, place, place.element)
@@ -98,7 +97,18 @@ def _over(standing: Version, claim: Claim) -> bool:
     return claim.value is None or (standing.value is not None and same(claim.value, standing.value))
 
 
-def _ended_elements(draft: Draft, form: Form, claim: Claim, declared: Slot) -> list[Place]:
+def places_set(draft: Draft, form: Form, claim: Claim, declared: Slot) -> list[Place | None]:
+    """What stands where the value is to stand, and against it."""
+    state, value = draft.state, claim.value
+    if not declared.many or value is None:
+        return [state.place_of(form.form_id, claim.slot)]
+    instead = [claim.before.key] if claim.before is not None else []
+    against = [state.place_of(form.form_id, name, value.key) for name in draft.policy.opposites(form.form_type, claim.slot)]
+    return [*(state.place_of(form.form_id, claim.slot, key) for key in (value.key, *instead)), *against]
+
+
+def places_ended(draft: Draft, form: Form, claim: Claim, declared: Slot) -> list[Place]:
+    """What the end of a value, or of all, is about."""
     state = draft.state
     if declared.many:
         if claim.value is None:

@@ -12,11 +12,11 @@ import msgspec
 from ...schemas.scope import Scope
 from ...schemas.times import MIN_TIME
 from .overlay import Overlay
-from .records import META, SEP, Edge, Form, Meta, Note, Pending, Place, Session, Version, place_key, slot_key
+from .records import META, SEP, Edge, Form, Meta, Note, Pending, Place, Retired, Session, Version, place_key, slot_key
 
 __all__ = ["ScopeState", "dump", "index_place", "load"]
 
-_STORED = ("form", "place", "count", "pending", "edge", "deadline", "session", "working", "retired", "rollback")
+_STORED = ("form", "place", "count", "pending", "edge", "deadline", "session", "working", "retired", "rollback", "parted")
 
 
 class ScopeState:
@@ -34,6 +34,7 @@ class ScopeState:
         "head",
         "keys",
         "latest",
+        "parted",
         "pending",
         "pending_of",
         "place",
@@ -70,10 +71,12 @@ class ScopeState:
         """Deadline id to the time it is due."""
         self.session: MutableMapping[str, Session] = {}
         self.working: MutableMapping[str, tuple[Note, ...]] = {}
-        self.retired: MutableMapping[str, str] = {}
-        """Form that is called off to the event time of that."""
+        self.retired: MutableMapping[str, Retired] = {}
+        """Form that is called off to when that was."""
         self.rollback: MutableMapping[str, str] = {}
-        """Event time from which a rollback holds to its input."""
+        """(event time from which a rollback holds SEP what it covers) to its own event time, which may be earlier."""
+        self.parted: MutableMapping[str, str] = {}
+        """(Form SEP Form SEP relation) that a rollback ended to the event time of that."""
         # Derived.
         self.keys: MutableMapping[str, str] = {}
         """(form type SEP key) to the Form that is called so."""
@@ -140,7 +143,29 @@ class ScopeState:
     def since_called_off(self, form_id: str, moment: str) -> Form | None:
         """The Form, where it was called off after `moment` and is so still."""
         found = self.form.get(form_id)
-        return found if found is not None and found.retired and moment < self.retired.get(form_id, "") else None
+        at = self.retired.get(form_id)
+        return found if found is not None and found.retired and at is not None and moment < at.when else None
+
+    def former(self, form_type: str, key: str, moment: str, found: Form | None) -> Form | None:
+        """Who was called so at `moment`, and was called off since, before `found` (who is called so now, if anybody) was."""
+        former: list[tuple[str, int, Form]] = []
+        for form_id, at in self.retired.items():
+            form = self.form[form_id]
+            if moment < at.when and form.form_type == form_type and any(held == key for held, _ in form.keys):
+                called = found is None or dict(found.keys).get(key, found.keys[0][1]) > at.seq
+                if called and (found is None or form.keys[0][1] < found.keys[0][1]):
+                    former.append((at.when, at.seq, form))
+        return min(former, key=lambda item: item[:2])[2] if former else None
+
+    def rolled_back(self, since: str, form_id: str, slot: str) -> str | None:
+        """The own event time of the rollback that has held since then in a slot; None where there is none."""
+        covering = ("", form_id, slot_key(form_id, slot))
+        found = [asked for part in covering if (asked := self.rollback.get(f"{since}{SEP}{part}")) is not None]
+        return min(found) if found else None
+
+    def undone_since(self, form_id: str, moment: str) -> bool:
+        """Whether all of the Form was rolled back after `moment`."""
+        return any(moment < asked and key.partition(SEP)[2] in ("", form_id) for key, asked in self.rollback.items())
 
     def last_touched(self, form_type: str, session: str) -> Form | None:
         """The living Form of that type that was last talked about: in the session, else in the scope."""
@@ -164,13 +189,14 @@ _TYPES: dict[str, Any] = {
     "deadline": tuple[str, str],
     "session": tuple[str, Session],
     "working": tuple[str, tuple[Note, ...]],
-    "retired": tuple[str, str],
+    "retired": tuple[str, Retired],
     "rollback": tuple[str, str],
+    "parted": tuple[str, str],
     "meta": Meta,
 }
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {kind: msgspec.json.Decoder(of) for kind, of in _TYPES.items()}
 _ENCODE = msgspec.json.Encoder().encode
-_KEYED = ("count", "deadline", "session", "working", "retired", "rollback")
+_KEYED = ("count", "deadline", "session", "working", "retired", "rollback", "parted")
 """Kinds whose record does not say its own key."""
 
 
@@ -213,7 +239,7 @@ def load(scope: Scope, blobs: Mapping[str, bytes]) -> ScopeState:
             )
     state.form.update(sorted(read["form"], key=lambda item: item[1].keys[0][1]))  # type: ignore[attr-defined, arg-type]
     state.place.update(sorted(read["place"], key=lambda item: item[1].born))  # type: ignore[attr-defined, arg-type]
-    for kind in ("count", "deadline", "working", "retired", "rollback"):
+    for kind in ("count", "deadline", "working", "retired", "rollback", "parted"):
         getattr(state, kind).update(sorted(read[kind], key=lambda item: item[0]))
     for kind in ("pending", "edge", "session"):
         getattr(state, kind).update(sorted(read[kind], key=lambda item: item[1].seq))  # type: ignore[attr-defined]
