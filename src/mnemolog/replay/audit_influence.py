@@ -11,6 +11,7 @@ from ..processors.core.ports import EventLog
 from ..projections.store import Store
 from ..schemas.changes import Hidden
 from ..schemas.errors import NotFound
+from ..schemas.events import DYNAMICS
 from ..schemas.inputs import FeedbackGiven, ReextractRequested
 from ..schemas.scope import Scope
 from ..schemas.views import RecallView
@@ -50,7 +51,8 @@ def influence(
         rows, records = Rows(store, scope, connection, tables), Records(log)
         own = _own(rows, records, scope, turn_id, source)
         forward = _Forward(rows, own)
-        for item in records.of_scope(scope, own.stored.offset):
+        # A record that cannot be read came to nothing: its scope stands still there.
+        for item in records.between(own.stored.offset, log.end(DYNAMICS), scope=scope, broken=lambda *_: None):
             forward.take(item)
         teller = Teller(rows, records)
         told = teller.input(own)

@@ -13,7 +13,7 @@ from ..projections.reader import records
 from ..schemas.changes import Decision
 from ..schemas.codec import derived_id
 from ..schemas.envelope import DEFAULT_SOURCE, Envelope, Position
-from ..schemas.errors import Undecodable
+from ..schemas.errors import LogError, NewerVersion, Undecodable
 from ..schemas.events import CHANGES, DYNAMICS, OBSERVATIONS, decode
 from ..schemas.observations import ExtractionFailed, Observation
 from ..schemas.scope import Scope
@@ -22,10 +22,11 @@ __all__ = ["Recorded", "Records"]
 
 CHUNK = 256
 """Inputs looked up at a time."""
+_UNREADABLE = (Undecodable, NewerVersion)
 _GAP = 32
 """Records that lie no farther apart are read in one go."""
 
-Broken = Callable[[Stored, Undecodable], None]
+Broken = Callable[[Stored, LogError], None]
 Key = tuple[str, str, str]
 """(scope, source, id)"""
 
@@ -96,10 +97,6 @@ class Records:
         found = self._read(DYNAMICS, offsets)
         return self.join([found[offset] for offset in sorted(found)])
 
-    def of_scope(self, scope: Scope, start: int = 0) -> Iterator[Recorded]:
-        """The scope's inputs from a dynamics offset on. On Kafka this reads the partition from there on."""
-        return self._joined(records(self._log, DYNAMICS, start, self._log.end(DYNAMICS), scope=scope), None)
-
     def between(self, start: int, end: int, *, scope: Scope | None = None, broken: Broken | None = None) -> Iterator[Recorded]:
         """The inputs (of one scope) from a dynamics offset on and below another; `broken` is told of records that cannot be
         read, which are left out."""
@@ -115,7 +112,7 @@ class Records:
         for stored in inputs:
             try:
                 read.append((stored, *decode(stored.value)))
-            except Undecodable as error:
+            except _UNREADABLE as error:
                 if broken is None:
                     raise
                 broken(stored, error)
@@ -125,7 +122,7 @@ class Records:
         for (stored, envelope, data), about, choice in zip(read, observed, decided, strict=True):
             try:
                 item = _recorded(stored, envelope, data, about, choice)
-            except Undecodable as error:
+            except _UNREADABLE as error:
                 if broken is None:
                     raise
                 broken(stored, error)

@@ -10,7 +10,7 @@ from itertools import islice
 
 from ..processors.core.ports import EventLog, Stored
 from ..projections.store import Store
-from ..schemas.errors import Undecodable
+from ..schemas.errors import LogError
 from ..schemas.events import DYNAMICS
 from ..schemas.inputs import Turn
 from ..schemas.scope import Scope
@@ -76,7 +76,7 @@ def _rows(
     shows: Callable[[str], bool],
     unreadable: list[int],
 ) -> Iterator[AuditRow]:
-    def broken(stored: Stored, _: Undecodable) -> None:
+    def broken(stored: Stored, _: LogError) -> None:
         if shows(stored.scope):
             unreadable.append(stored.offset)
 

@@ -139,8 +139,8 @@ class Filling:
         return len(items)
 
     def refuse_a_broken_log(self) -> None:
-        """Raises LogError where something is wrong with the log itself."""
-        problems = self.fold.problems
+        """Raises LogError where something is wrong with the log itself by which rows would be lost."""
+        problems = self.fold.losses
         if problems:
             first = problems[0]
             raise LogError(

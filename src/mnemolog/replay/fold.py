@@ -62,6 +62,7 @@ class Fold:
         self._decided = bytearray()
         self._checked = 0
         self._first: dict[str, Problem] = {}
+        self._stands: dict[str, Problem] = {}
         self.next_changes = 0
         self.inputs = 0
         self.last_decided = -1
@@ -80,6 +81,13 @@ class Fold:
     @property
     def problems(self) -> list[Problem]:
         """The first problem of each scope, by scope."""
+        first = {**self._stands, **self._first}
+        return [first[scope] for scope in sorted(first)]
+
+    @property
+    def losses(self) -> list[Problem]:
+        """Those of them by which rows would be lost that stood in the live tables: without what a scope stands still at because
+        it cannot be read, and has no decision."""
         return [self._first[scope] for scope in sorted(self._first)]
 
     def advance(self, end_changes: int) -> None:
@@ -132,7 +140,8 @@ class Fold:
                     self._add(record.scope, "undecodable", "", record.offset, str(error))
                 continue
             except Undecodable as error:
-                self._add(record.scope, "undecodable", "", record.offset, str(error))
+                known = self._stands if record.offset >= waits.get(record.scope, end) else self._first
+                self._add(record.scope, "undecodable", "", record.offset, str(error), known)
                 continue
             first = self._log.position_of(envelope.scope, envelope.source, envelope.id)
             if record.offset >= waits.get(record.scope, end):
@@ -154,8 +163,10 @@ class Fold:
         else:
             self._add(scope, "undecodable", "", -1, str(error))
 
-    def _add(self, scope: str, kind: str, input_id: str, offset: int, detail: str) -> None:
+    def _add(
+        self, scope: str, kind: str, input_id: str, offset: int, detail: str, known: dict[str, Problem] | None = None
+    ) -> None:
         problem = Problem(scope=scope, kind=kind, input_id=input_id, offset=offset, detail=detail)
-        known = self._first.get(scope)
-        if known is None or offset < known.offset:
-            self._first[scope] = problem
+        first = self._first if known is None else known
+        if scope not in first or offset < first[scope].offset:
+            first[scope] = problem

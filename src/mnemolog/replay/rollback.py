@@ -17,7 +17,7 @@ from ..processors.core.ports import EventLog
 from ..projections.reader import decided_inputs, records
 from ..schemas import changes as ch
 from ..schemas.envelope import Envelope, Position
-from ..schemas.errors import InvalidInput, NotFound
+from ..schemas.errors import InvalidInput, NewerVersion, NotFound, Undecodable
 from ..schemas.events import CHANGES, DYNAMICS, decode, make
 from ..schemas.inputs import RollbackRequested
 from ..schemas.observations import Observation
@@ -170,7 +170,10 @@ def place_of(part: Part, scope: Scope, to: When, now: str) -> Place:
     stored = next(iter(part.log.read(DYNAMICS, offset, 1)), None)
     if stored is None or stored.offset != offset or stored.scope != str(scope):
         raise InvalidInput("to", "names an input of another memory", f"name one of {scope}: `timeline` and `history` show them")
-    envelope, _ = decode(stored.value)
+    try:
+        envelope, _ = decode(stored.value)
+    except (Undecodable, NewerVersion) as error:
+        raise InvalidInput("to", f"names an input that cannot be read ({error})", "name the input before it") from None
     return Place(to=envelope.id, to_source=envelope.source)
 
 
