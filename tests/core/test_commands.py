@@ -118,6 +118,31 @@ def test_a_hidden_turn_takes_along_what_rests_on_it_alone(r: Resolver) -> None:
     assert r.value("home") is None  # the version was made by it
 
 
+def test_a_relation_goes_with_the_last_turn_it_rests_on_and_is_news_when_it_is_said_again(r: Resolver) -> None:
+    jo = cand("home", text("Bonn"), entity=EntityRef("named", "Jo", "friend"))
+    r.say("my friend Jo lives in Bonn", jo)
+    (edge,) = r.state.edge.values()
+    assert edge.turns == ("e2",)
+    r.give(RetractionRequested(target="turn", target_id="e1"))
+    assert list(r.state.edge.values()) == [edge]
+    r.give(RetractionRequested(target="turn", target_id="e2"))
+    assert not r.state.edge
+    assert not r.state.edges_of
+    again = r.say("Jo, my friend, lives in Bonn", jo)
+    assert [change.relation for change in of(ch.EdgeAdded, again)] == ["knows:friend"]
+    assert snapshot(reloaded(r)) == snapshot(r.state)
+
+
+def test_the_same_words_soon_after_a_hidden_turn_are_no_repetition(r: Resolver) -> None:
+    r.say("a pilot", cand("job", text("pilot")), day=1)
+    assert r.say("a pilot", cand("job", text("pilot")), day=1).outcome == "duplicate"
+    r.give(RetractionRequested(target="turn", target_id="e2"))
+    assert r.value("job") is None
+    assert r.say("a pilot", cand("job", text("pilot")), day=1).outcome == "changed"
+    assert r.value("job") == "pilot"
+    assert snapshot(reloaded(r)) == snapshot(r.state)
+
+
 def test_an_erased_scope_starts_again(r: Resolver) -> None:
     old = r.form("person", "self")
     assert kinds(r.give(ErasureRequested())) == ["Hidden"]

@@ -145,7 +145,7 @@ def _repeated(state: ScopeState, turn: Turn, moment: str) -> bool:
         return False
     digest = turn_digest(turn)
     now = micros(moment)
-    return any(known == digest and abs(now - then) <= DUPLICATE_WINDOW for known, then in seen.recent)
+    return any(known == digest and abs(now - then) <= DUPLICATE_WINDOW for known, then, _ in seen.recent)
 
 
 def _outcome(changes: list[Change]) -> Outcome:

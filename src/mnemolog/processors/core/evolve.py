@@ -69,7 +69,7 @@ def _remember(state: ScopeState, decision: ch.Decision, turn: Turn, moment: str,
         now = micros(moment)
         if len(recent) >= 16:
             recent = tuple([item for item in recent if item[1] >= now - DUPLICATE_WINDOW])[1 - RECENT :]
-        recent = (*recent, (turn_digest(turn), now))
+        recent = (*recent, (turn_digest(turn), now, decision.input_id))
     state.seq += 1
     state.session[name] = Session(state.seq, decision.input_id, recent, () if seen is None else seen.focus)
     touched[f"session{SEP}{name}"] = None
@@ -136,7 +136,8 @@ def _form_retired(state: ScopeState, change: ch.FormRetired, cause: Cause, touch
 def _edge_added(state: ScopeState, change: ch.EdgeAdded, cause: Cause, touched: Touched) -> None:
     _drop_edge(state, change.edge_id, touched)
     state.seq += 1
-    edge = Edge(change.edge_id, state.seq, change.from_form, change.to_form, change.relation, cause.input_id)
+    turns = tuple(dict.fromkeys([piece.turn_id for piece in change.evidence]))
+    edge = Edge(change.edge_id, state.seq, change.from_form, change.to_form, change.relation, cause.input_id, turns)
     state.edge[edge.edge_id] = edge
     if state.parted.pop(parted := SEP.join((edge.from_form, edge.to_form, edge.relation)), None) is not None:
         touched[f"parted{SEP}{parted}"] = None

@@ -68,6 +68,20 @@ def _turn(state: ScopeState, turn_id: str, touched: dict[str, None]) -> None:
             else:
                 del state.pending_of[at]
             touched[f"pending{SEP}{pending.pending_id}"] = None
+    for edge in list(state.edge.values()):
+        rests = edge.turns or (edge.input_id,)
+        left_turns = tuple([other for other in rests if other != turn_id])
+        if not left_turns:
+            _edge(state, edge.edge_id, touched)
+        elif len(left_turns) < len(rests):
+            state.edge[edge.edge_id] = msgspec.structs.replace(edge, turns=left_turns)
+            touched[f"edge{SEP}{edge.edge_id}"] = None
+    # Said again, it is news.
+    for name, seen in state.session.items():
+        recent = tuple([item for item in seen.recent if item[2] != turn_id])
+        if len(recent) < len(seen.recent):
+            state.session[name] = msgspec.structs.replace(seen, recent=recent)
+            touched[f"session{SEP}{name}"] = None
     for session, notes in list(state.working.items()):
         kept = tuple([note for note in notes if note.input_id != turn_id])
         if kept != notes:

@@ -119,6 +119,8 @@ class Edge(_Record, frozen=True, array_like=True):
     to_form: str
     relation: str
     input_id: str
+    turns: tuple[str, ...] = ()
+    """Ids of the turns that it rests on, where there are any besides the input."""
 
 
 class Note(_Record, frozen=True, array_like=True):
@@ -129,12 +131,12 @@ class Note(_Record, frozen=True, array_like=True):
 
 
 class Session(_Record, frozen=True, array_like=True):
-    """`recent`: (digest of speaker and content, microseconds) of the turns kept lately; `focus`: form type to the Form last
+    """`recent`: (digest of speaker and content, microseconds, id) of the turns kept lately; `focus`: form type to the Form last
     talked about; `last`: the turn before the next one."""
 
     seq: int
     last: str
-    recent: tuple[tuple[str, int], ...]
+    recent: tuple[tuple[str, int, str], ...]
     focus: tuple[tuple[str, str], ...]
 
 

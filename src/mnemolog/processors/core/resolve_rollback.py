@@ -198,7 +198,7 @@ class _Rollback:
             if edge.edge_id in draft.state.edge or added is None or not self._touches(edge.from_form, edge.to_form):
                 continue
             evidence = self._unhidden(added.evidence)
-            hidden = edge.input_id in self._past.hidden or (added.evidence and not evidence)
+            hidden = not evidence if added.evidence else edge.input_id in self._past.hidden
             if hidden or not all(map(self._as_then, (edge.from_form, edge.to_form))):
                 continue
             draft.emit(msgspec.structs.replace(added, evidence=evidence, origin=added.origin or edge.input_id))
