@@ -28,7 +28,7 @@ __all__ = [
 SCHEMA_VERSION = 6
 """The shape of all tables here; a store with a higher one was written by a newer mnemolog, and one with a lower one is filled
 anew from the log. 2: which source and which Forms a row rests on. 3: a turn's terms without what a memory had put into it.
-4: names and repeated values of hidden inputs are hidden. 6: the state knows what was called off and rolled back (5 never left)."""
+4: names and repeated values of hidden inputs are hidden. 6: a state knows what was called off and rolled back (5: no more)."""
 
 PREFIX = "rm_"
 """Of every table here: the log's own tables may lie in the same database."""
