@@ -181,22 +181,36 @@ def test_operators_mistakes_are_refused(folder: Folder) -> None:
     assert states(folder) == {1: "kept", 4: "live"}
 
 
-def test_tables_of_an_older_shape_are_told_as_such(folder: Folder) -> None:
+def outdate(folder: Folder) -> None:
+    """As if the tables had been made before the last change of their shape."""
+    notes = folder.store.version_notes()
+    with folder.store.writing() as (connection, _):
+        for number, note in notes.items():
+            write_note(connection, number, msgspec.structs.replace(note, schema=SCHEMA_VERSION - 1))
     folder.store.close()
-    folder.place.execute("UPDATE rm_meta SET value = ? WHERE name = 'schema_version'", str(SCHEMA_VERSION - 1))
+    assert folder.place.execute("UPDATE rm_meta SET value = ? WHERE name = 'schema_version'", str(SCHEMA_VERSION - 1)) == 1
     folder.store = folder.place.open(log_id=folder.log.log_id)
+
+
+def test_tables_of_an_older_shape_are_told_as_such(folder: Folder) -> None:
+    outdate(folder)
     [view] = list_versions(0, folder.log, folder.store)
     assert (view.version, view.state, view.schema, view.bytes) == (1, "outdated", SCHEMA_VERSION - 1, None)
     assert view.behind == folder.log.end(CHANGES)
-    with pytest.raises(NotFound, match=r"there are 1 \(outdated\)"):
-        back(folder, 7)
     # A rebuild makes today's first, and does not take it for its own.
     report = rebuild(folder.log, folder.store)
     assert (report.version, report.replaced) == (3, 2)
     bring_up(folder.log, folder.store)
     assert states(folder)[3] == "live"
     assert verify(folder.log, folder.store).equal
-    assert folder.store.outdated() is None
+    # So does who falls back: what is outdated is neither the one that answers nor one that can.
+    outdate(folder)
+    assert states(folder) == {3: "outdated"}
+    with pytest.raises((NotFound, InvalidInput), match=r"there are .*4 \(live\)|it is unusable"):
+        back(folder, 3)
+    assert folder.store.live_version() == 4
+    bring_up(folder.log, folder.store)
+    assert verify(folder.log, folder.store).equal
 
 
 def test_no_rebuild_begins_where_there_is_no_room(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,6 +107,8 @@ class Operating(Face):
 
         stores = [store for _, store, _ in self._operated()]
         with one_at_a_time(stores[0]):
+            for store in stores:
+                store.make_today()
             if any(store.live_version() == version for store in stores):
                 raise InvalidInput("version", f"{version} is the one that answers", "fall back to another one first")
             there = [store for store in stores if version in store.table_versions()]

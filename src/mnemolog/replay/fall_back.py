@@ -50,6 +50,8 @@ def fall_back(
     """
     began, caught_up, replaced, longest = time.monotonic(), 0, version, 0.0
     with one_at_a_time(parts[0][1]):
+        for _, store, _ in parts:
+            store.make_today()  # else the number of an empty version would be taken for the one that answers
         for number, (log, store, _) in enumerate(parts):
             _check(number, log, store, version)
         wanted = [(log, store, states) for log, store, states in parts if store.live_version() != version]
