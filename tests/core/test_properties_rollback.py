@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.said import POLICY, Resolver, at, cand, reloaded, snapshot, text
+from core.said import POLICY, Resolver, at, cand, of, reloaded, snapshot, text
 from core.test_properties_core import commands, folded, play, play_step, turns
 from mnemolog.processors.core.finer import is_finer
 from mnemolog.processors.core.past import PastState
@@ -180,8 +180,9 @@ def test_what_comes_to_light_late_undoes_no_rollback(script, later, to: int) -> 
     stood = values(live.state)
     off = [form for form in live.state.form.values() if form.retired]
     living = {form.form_id for form in live.state.form.values() if not form.retired}
+    parted = {(edge.from_form, edge.to_form, edge.relation) for edge in of(ch.RolledBack, live.decisions[-1])[0].edges}
     for step in later:
-        if step[0] == "turn" and not any(item.op == "retire" for item in step[-1]):
+        if step[0] == "turn":
             play_step(live, step)
     now = values(live.state)
     for key, value in stood.items():
@@ -190,6 +191,8 @@ def test_what_comes_to_light_late_undoes_no_rollback(script, later, to: int) -> 
         assert slot is not None
         assert now[key] == value or is_finer(now[key], value, slot)
     assert all(live.state.form[form.form_id].retired for form in off)
+    assert not [form_id for form_id in living if live.state.form[form_id].retired]
+    assert not parted & {(edge.from_form, edge.to_form, edge.relation) for edge in live.state.edge.values()}
     names = {(form.form_type, form.key) for form in off}
     made = [form for form in live.state.form.values() if not form.retired and form.form_id not in living]
     assert not [form for form in made if (form.form_type, form.key) in names]
