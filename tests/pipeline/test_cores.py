@@ -33,6 +33,9 @@ from mnemolog.projections.digest import digest_store
 from mnemolog.projections.parked import parked_offsets
 from mnemolog.projections.projector import Projector
 from mnemolog.projections.resolver_state import ResolverState
+from mnemolog.projections.tables import SCHEMA_VERSION
+from mnemolog.projections.version_notes import VersionNote, write_note
+from mnemolog.replay.verify import check
 from mnemolog.schemas.envelope import Envelope
 from mnemolog.schemas.errors import ModelUnavailable, NewerVersion, Unavailable
 from mnemolog.schemas.events import CHANGES, DYNAMICS, INBOX, OBSERVATIONS, SUMMARIES, make
@@ -514,3 +517,22 @@ def test_records_of_strangers_that_repeat_or_do_not_link_change_nothing(installa
         rig.publish([turn("later", "I like soup.", scopes[0])])
         rig.finish()
         assert rig.digests(scopes) == embedded([*events, turn("later", "I like soup.", scopes[0])])
+
+
+def test_tables_that_went_live_behind_a_worker_are_filled_from_where_they_stand(installation: Installation, rig: Rig) -> None:
+    with scopes_of_its_own() as (ana, _, _):
+        where = installation.of(ana)
+        rig.publish([turn("1", "I live in Lisbon.", ana)])
+        rig.finish()
+        store = where.store
+        replaced, empty = store.live_version(), max(store.table_versions()) + 1
+        store.make_version(empty, VersionNote(state="ready", schema=SCHEMA_VERSION))
+        with store.writing() as (connection, _):
+            write_note(connection, replaced, VersionNote(state="ready", schema=SCHEMA_VERSION))
+            store.set_live(connection, empty)
+        assert digest_store(store) == {}
+        told = [turn("1", "I live in Lisbon.", ana), turn("2", "I moved to Porto.", ana)]
+        rig.publish(told[1:])
+        rig.finish()
+        assert (store.live_version(), rig.digests([ana])) == (empty, embedded(told))
+        assert check(where.log, store, state=where.state).report.differences == []

@@ -137,6 +137,20 @@ def test_a_store_of_a_newer_version_is_refused(place: Place) -> None:
         place.open()
 
 
+def test_a_store_that_a_newer_version_takes_over_while_it_is_open_is_neither_read_nor_written_any_more(place: Place) -> None:
+    with place.open() as store:
+        writer = fill(store)
+        shown = store.forms(SCOPE)
+        place.execute("UPDATE rm_meta SET value = ? WHERE name = 'schema_version'", str(SCHEMA_VERSION + 1))
+        with pytest.raises(NewerVersion, match="upgrade"):
+            store.forms(SCOPE)
+        writer.add(slot(2, "Oslo", evidence=[quote("e0", "Oslo")]), content="I live in Oslo")
+        with pytest.raises(NewerVersion, match="upgrade"):
+            project(Projector(store), writer.items)
+        place.execute("UPDATE rm_meta SET value = ? WHERE name = 'schema_version'", str(SCHEMA_VERSION))
+        assert store.forms(SCOPE) == shown
+
+
 def test_a_file_that_is_no_database_is_refused(path: Path) -> None:
     path.write_bytes(b"not a database at all" * 100)
     with pytest.raises(NotOurs, match="not a database"):

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from ..schemas.errors import NewerVersion, UnknownLog
 from ..schemas.scope import Scope
 from .dialect import Database, insert_new, upsert
-from .stand import LIVE, MEMORY, ask_file, find_live, read_live, read_numbers
+from .stand import LIVE, MEMORY, ask_file, find_live, known_shape, read_live, read_numbers
 from .statements import Statements
 from .tables import SCHEMA_VERSION, Tables, active_versions, create, scopes, store_meta, tables, vectors
 from .version_notes import write_note
@@ -137,7 +137,7 @@ class StoreBase:
                 self._create(connection)
             self._local.numbered = {}
             if version is None:
-                version = int(told[0][0] or 0) if told else read_live(connection)
+                version = known_shape(told[0]) if told else read_live(connection)
             yield connection, tables(version)
         # Only now is it certain that they stay.
         self._scope_ids.update(self._local.numbered)

@@ -24,11 +24,15 @@ from .rows import RowBatch
 from .statements import Statements
 from .tables import Tables
 
-__all__ = ["DecidedInput", "Projector"]
+__all__ = ["DecidedInput", "Projector", "TablesBehind"]
 
 _log = logging.getLogger("mnemolog.projections")
 
 SUMMARY_BATCH = 1000
+
+
+class TablesBehind(Exception):
+    """The tables do not reach where a batch begins: others went live meanwhile, and are to be filled from where they stand."""
 
 
 class Projector:
@@ -55,14 +59,19 @@ class Projector:
         states: Mapping[tuple[str, str], bytes | None],
         next_changes: int,
         applied_input: int,
+        first: int | None = None,
     ) -> list[tuple[str, str]]:
         """Writes a batch, in log order.
 
         `states` is the resolver's state after the batch, by (scope, key); None deletes a key. `next_changes` is the offset of
         the changes topic to go on from, `applied_input` the dynamics offset below which every input is decided. What lies
-        below the stored cursor is dropped. Returns the (scope, ISO week) pairs that the batch touched, sorted.
+        below the stored cursor is dropped. `first`: the offset of the changes topic that the batch was read from; raises
+        TablesBehind, and writes nothing, where the tables do not reach it. Returns the (scope, ISO week) pairs that the batch
+        touched, sorted.
         """
         with self._store.writing(self._version) as (connection, current):
+            if first is not None and self._store.read_offsets(connection, current)["changes"] < first:
+                raise TablesBehind
             return self.apply_within(
                 connection, current, batch, states=states, next_changes=next_changes, applied_input=applied_input
             )

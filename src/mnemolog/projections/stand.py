@@ -4,23 +4,27 @@ message less, and in a file making the query costs more than its answer."""
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
-from ..schemas.errors import LogError
+from ..schemas.errors import LogError, NewerVersion
 from .postgres import run_text, schema_of
-from .tables import active_versions
+from .tables import SCHEMA_VERSION, active_versions, store_meta
 
-__all__ = ["LIVE", "MEMORY", "ask_file", "find_live", "read_live", "read_numbers"]
+__all__ = ["LIVE", "MEMORY", "ask_file", "find_live", "known_shape", "read_live", "read_numbers"]
 
 MEMORY = "memory"
 """The name of the one set of projections."""
 
-LIVE = f"SELECT version FROM {{schema}}.{active_versions.name} WHERE projection = '{MEMORY}'"  # noqa: S608 - names of ours
-"""The live version, as PostgreSQL is asked for it, with `{schema}` for the schema."""
+_SHAPE = f"(SELECT value FROM {{place}}{store_meta.name} WHERE name = 'schema_version')"  # noqa: S608 - names of ours
+_LIVE_AND_SHAPE = f"SELECT version, {_SHAPE} FROM {{place}}{active_versions.name} WHERE projection = '{MEMORY}'"  # noqa: S608
 
-_LIVE_HERE = f"SELECT version FROM {active_versions.name} WHERE projection = '{MEMORY}'"  # noqa: S608 - names of ours
+LIVE = _LIVE_AND_SHAPE.replace("{place}", "{schema}.")
+"""The live version and the shape of its tables, as PostgreSQL is asked for them, with `{schema}` for the schema."""
+
+_LIVE_HERE = _LIVE_AND_SHAPE.replace("{place}", "")
 
 
 def read_live(connection: sa.Connection) -> int:
@@ -35,12 +39,23 @@ def read_live(connection: sa.Connection) -> int:
 
 
 def find_live(connection: sa.Connection) -> int | None:
-    """The same; None where none is."""
+    """The same; None where none is. Raises NewerVersion where a newer mnemolog has made it."""
     if connection.dialect.name == "postgresql":
-        row: tuple[int] | None = run_text(connection, LIVE.format(schema=schema_of(connection)), {}).fetchone()
-        return None if row is None else row[0]
+        row: tuple[int, str | None] | None = run_text(connection, LIVE.format(schema=schema_of(connection)), {}).fetchone()
+        return None if row is None else known_shape(row)
     rows = ask_file(connection, _LIVE_HERE)
-    return int(rows[0][0]) if rows else None
+    return known_shape(rows[0]) if rows else None
+
+
+def known_shape(row: Sequence[Any]) -> int:
+    """The version in a row of `LIVE`. A process may have been at work when a newer mnemolog made tables of another shape beside
+    its own: it may neither read nor write them, and is told so (NewerVersion)."""
+    version, shape = row
+    if shape is not None and int(shape) > SCHEMA_VERSION:
+        raise NewerVersion(
+            f"a newer mnemolog has made read models of schema {shape}, this one knows {SCHEMA_VERSION}: upgrade it"
+        )
+    return int(version or 0)
 
 
 def read_numbers(connection: sa.Connection, table: sa.Table) -> dict[str, int]:

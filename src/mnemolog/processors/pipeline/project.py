@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from ...projections.projector import Projector
+from ...projections.projector import Projector, TablesBehind
 from ...projections.reader import DecidedReader
 from ...projections.resolver_state import ResolverState
 from ...schemas.errors import Closed, Unavailable
@@ -98,6 +98,9 @@ class ProjectCore:
     def step(self, timeout: float) -> int:
         try:
             return self._step(timeout)
+        except TablesBehind:
+            self._reader = None  # other tables answer now: on from where they stand
+            return 0
         except BaseException:
             self._reader = None  # it may have read what was not written
             raise
@@ -123,12 +126,14 @@ class ProjectCore:
         all that it decided up to there is in the tables."""
         stands = self._state.progress()
         if stands.next_changes <= reader.next_changes and stands.applied_input > self._store.cursor().applied_input:
-            self._projector.apply([], states={}, next_changes=reader.next_changes, applied_input=stands.applied_input)
+            here = reader.next_changes
+            self._projector.apply([], states={}, next_changes=here, applied_input=stands.applied_input, first=here)
 
     def _apply(self, reader: DecidedReader, records: list[Stored], reached: int) -> None:
+        first = reader.next_changes
         items = reader.take_all(records)
         reader.next_changes = reached
         if not records:
             return
         applied = max((item.offset + 1 for item in items), default=0)
-        self._projector.apply(items, states={}, next_changes=reached, applied_input=applied)
+        self._projector.apply(items, states={}, next_changes=reached, applied_input=applied, first=first)
