@@ -25,10 +25,10 @@ __all__ = [
     "vectors",
 ]
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """The shape of all tables here; a store with a higher one was written by a newer mnemolog, and one with a lower one is filled
 anew from the log. 2: which source and which Forms a row rests on. 3: a turn's terms without what a memory had put into it.
-4: names and repeated values of hidden inputs are hidden. 6: a state knows what was called off and rolled back (5: no more)."""
+4: names and repeated values of hidden inputs are hidden. 7: a state knows what was called off and rolled back (as 5 and 6)."""
 
 PREFIX = "rm_"
 """Of every table here: the log's own tables may lie in the same database."""
