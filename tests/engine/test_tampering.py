@@ -169,7 +169,7 @@ def test_a_head_that_was_altered_ends_the_processing_and_names_the_scope(folder:
         with pytest.raises(BrokenChain, match="run `mnemolog verify`") as caught:
             rig.engine.process()
         assert caught.value.scope == str(VICTIM)
-        noted = f"{own[:12]!r}, and the log notes {head[:12] or 'nothing'!r}"
+        noted = f"{str(own)[:12]!r}, and the log notes {head[:12] or 'nothing'!r}"
         assert caught.value.problem == f"its newest decision is {noted} as its head"
     folder.alter("UPDATE log_heads SET head = ? WHERE scope = ?", own, str(VICTIM))
     assert rig.engine.process() == 1
