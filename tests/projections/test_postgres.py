@@ -385,11 +385,12 @@ def test_tables_that_somebody_reads_for_long_stay_until_the_next_time(server: Pl
     record(log, ITEMS)
     with server.open() as store, server.open() as reader:
         bring_up(log, store)
-        monkeypatch.setattr("mnemolog.projections.dialect.LOCK_SECONDS", 0)
-        with reader.snapshot():
+        with monkeypatch.context() as patience, reader.snapshot():
+            patience.setattr("mnemolog.projections.dialect.LOCK_SECONDS", 0)
             assert reader.live_version() == 1
             assert rebuild(log, store, keep=0).version == 2
             assert store.table_versions() == [1, 2]
+        # Whoever else uses the database for a moment is waited for.
         assert rebuild(log, store, keep=0).version == 3
         assert store.table_versions() == [3]
 
