@@ -136,7 +136,10 @@ def fold(log: EventLog) -> int:
     count = 0
     for item in decided_inputs(log, 0):
         scope = item.input.scope
-        state = states.setdefault(str(scope), ScopeState(scope))
+        name = str(scope)
+        state = states.get(name)
+        if state is None:
+            state = states[name] = ScopeState(scope)
         position = Position.parse(item.decision_envelope.position or "")
         apply(state, item.decision, item.input, item.data, position, item.hash)
         count += 1
