@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 import schemathesis
 import uvicorn
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, seed
 from schemathesis import GenerationMode
 from schemathesis.config import SchemathesisConfig
 from schemathesis.core.result import Ok
@@ -20,6 +20,7 @@ from mnemolog.query.service.app import create_app
 from mnemolog.query.service.keys import KeyRing, KeyStore
 from mnemolog.query.service.limits import Limits
 from mnemolog.schemas.access import View
+from support.examples import examples
 
 CONFIG = Path(__file__).resolve().parents[2] / "schemathesis.toml"
 EXAMPLES = 4
@@ -89,7 +90,7 @@ def test_a_route_answers_as_the_document_says(
     count = 0
 
     @seed(20260508)
-    @settings(max_examples=EXAMPLES, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=SLOW)
+    @examples(EXAMPLES, database=None, phases=[Phase.generate], suppress_health_check=SLOW)
     @given(operation.as_strategy(mode))
     def answers(case: schemathesis.Case) -> None:
         nonlocal count

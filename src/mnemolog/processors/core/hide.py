@@ -30,11 +30,7 @@ def hide(state: ScopeState, change: Hidden, touched: dict[str, None]) -> None:
 def _scope(state: ScopeState, touched: dict[str, None]) -> None:
     for key in state.keys_in_use():
         touched[key] = None
-    for name in (
-        *("form", "place", "count", "pending", "edge", "deadline", "session", "working", "retired", "rollback", "parted"),
-        *("keys", "forms_of", "elements", "places_of", "scheduled", "pending_of", "edges_of"),
-    ):
-        getattr(state, name).clear()
+    state.clear()
     touched[META] = None
 
 

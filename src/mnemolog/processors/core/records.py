@@ -120,7 +120,7 @@ class Edge(_Record, frozen=True, array_like=True):
     relation: str
     input_id: str
     turns: tuple[str, ...] = ()
-    """Ids of the turns that it rests on, where there are any besides the input."""
+    """Ids of the turns that its evidence quotes; none where the input alone made it."""
 
 
 class Note(_Record, frozen=True, array_like=True):

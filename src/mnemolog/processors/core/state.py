@@ -116,6 +116,11 @@ class ScopeState:
             setattr(made, name, getattr(self, name))
         return made
 
+    def clear(self) -> None:
+        """Forgets every record; where the state stands in the log it keeps."""
+        for name in _DICTS:
+            getattr(self, name).clear()
+
     def keys_in_use(self) -> list[str]:
         """The key of every stored record, sorted: what `dump` takes to write the whole state."""
         used = [f"{kind}{SEP}{key}" for kind in _STORED for key in getattr(self, kind)]
